@@ -33,7 +33,7 @@ async function sqliteFiles(): Promise<Databases> {
 }
 
 async function postgresDatabases(): Promise<Databases> {
-  const { server, stop } = await startPostgres()
+  const server = await startPostgres()
   const made: string[] = []
   return {
     title: server.own ? 'PostgreSQL (of its own, fsync off)' : 'PostgreSQL',
@@ -44,7 +44,6 @@ async function postgresDatabases(): Promise<Databases> {
     },
     async close() {
       for (const name of made) await dropDatabase(server.url, name)
-      await stop()
     },
   }
 }

@@ -41,6 +41,7 @@ async function start(options: Options): Promise<void> {
   const cars = carsApi(stores.storeFor, stores.blobs, policies)
   const close = async () => {
     await cars.api.close()
+    await stores.close()
     process.exit(0)
   }
   // A table that lacks a column says so now, with the SQL that adds it.
@@ -101,14 +102,13 @@ async function greeting(
   made: number,
   auth: boolean,
 ) {
-  const { name, collections } = api.definition.defaultVersion
-  const root = `${address}/${name}/`
+  const root = `${address}/v1/`
   const car = await api.collection('cars').list().first()
   // curl asks for the password.
   const user = auth && process.env.BASIC_USER ? ` -u ${process.env.BASIC_USER}` : ''
   return [
     `Serving ${root} from ${withoutPassword(database)}${made > 0 ? `, with ${made} new items` : ''}`,
-    ...[...collections.keys()].map(collection => `  ${root}${collection}`),
+    ...Object.keys(api.collections).map(collection => `  ${root}${collection}`),
     `Open ${root} in a browser, or try:`,
     `  curl ${root}`,
     `  curl -gi${user} '${root}cars?color=red&price[lt]=20000&sort=-price&fields=id,model.name,price&limit=5'`,

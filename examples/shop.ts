@@ -16,7 +16,8 @@ const SHOP = { id: 'shop', scopes: [ADMIN] }
 const LINE = { product_id: z.string(), count: z.int().min(1).max(100) }
 
 /**
- * Builds the shop.
+ * Builds the shop. The checkout is a transaction, and lines are visible through their orders: both need all stores in one
+ * database, or in memory.
  * @param store gives the store of a collection: all of one database, or all in memory.
  */
 export function buildShop(

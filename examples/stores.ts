@@ -14,7 +14,7 @@ export const SEEDING = ['no', 'begun', 'done'] as const
 export type Seeding = (typeof SEEDING)[number]
 
 export interface Stores {
-  /** The store of a collection, by its name. Closing any of them closes the database. */
+  /** The store of a collection, by its name. */
   readonly storeFor: (name: string) => Store
   readonly blobs: BlobStore
   /** Counts requests for all servers of the same database; absent where there is one server. */
@@ -25,6 +25,8 @@ export interface Stores {
     /** Does something while no other server of the same database does. */
     alone<T>(work: () => Promise<T>): Promise<T>
   }
+  /** Closes the database, once the stores are closed. */
+  close(): Promise<void>
 }
 
 /**
@@ -48,7 +50,7 @@ export async function openStores(database: string, blobs: string): Promise<Store
   }
 }
 
-type Opened = Pick<Stores, 'seeding' | 'limiterOf'> & { readonly db: Kysely<unknown> }
+type Opened = Pick<Stores, 'seeding' | 'limiterOf' | 'close'> & { readonly db: Kysely<unknown> }
 
 async function openSqlite(file: string): Promise<Opened> {
   if (file !== MEMORY) await mkdir(dirname(file), { recursive: true })
@@ -58,7 +60,8 @@ async function openSqlite(file: string): Promise<Opened> {
     })
   const db = connect()
   // What is read while a transaction runs is read by another connection.
-  await prepareSqlite(db, file === MEMORY ? {} : { reader: connect() })
+  const reader = file === MEMORY ? undefined : connect()
+  await prepareSqlite(db, { reader })
   // SQLite keeps a number for whoever uses a database: 0 in a new one.
   const seeding: Stores['seeding'] = {
     async read() {
@@ -70,7 +73,11 @@ async function openSqlite(file: string): Promise<Opened> {
     },
     alone: work => work(),
   }
-  return { db, seeding }
+  const close = async () => {
+    await reader?.destroy()
+    await db.destroy()
+  }
+  return { db, seeding, close }
 }
 
 /** The driver is loaded by those who use it alone. */
@@ -94,7 +101,7 @@ async function openPostgres(connectionString: string): Promise<Opened> {
       }),
     )
   await sql`select 1`.execute(db)
-  return { db, seeding, limiterOf }
+  return { db, seeding, limiterOf, close: () => db.destroy() }
 }
 
 /** A limiter when it has told that it can be used. */

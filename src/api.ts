@@ -1,17 +1,13 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
 import { suggestion } from './errors.ts'
-import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
+import { buildApi, POLICY_RULES } from './model/build-api.ts'
 import type { AnyCollection } from './model/collection-types.ts'
 import { completeActions } from './model/compile-actions.ts'
 import { replaceHooks } from './model/compile-hooks.ts'
 import { relateCollections } from './model/compile-references.ts'
-import type {
-  ActionRun,
-  ApiDefinition,
-  CollectionDefinition,
-  VersionDefinition,
-} from './model/definition.ts'
+import type { CollectionDefinition, VersionDefinition } from './model/definition.ts'
+import { findCollectionDefinition, isCollection, keepApiDefinition } from './model/definitions.ts'
 import type {
   DefOf,
   Hooks,
@@ -20,6 +16,8 @@ import type {
   Transaction,
   TransactionOptions,
 } from './model/hooks.ts'
+import type { ActionRun } from './model/types/declaration.ts'
+import type { Policies } from './model/types/policies.ts'
 import type { CallScope } from './operations/context.ts'
 import {
   assertValid,
@@ -92,8 +90,8 @@ export type ApiOptions<
 
 /** The collections of one version, called in process. */
 export interface Resources<C = Collections> {
-  /** For the type checker alone: `undefined` at run time. */
-  readonly named: C
+  /** The collections by name. */
+  readonly collections: C
   /**
    * The resource of a collection, typed by the collection or its name.
    * @throws TypeError where there is no such collection.
@@ -102,7 +100,8 @@ export interface Resources<C = Collections> {
   /**
    * Runs work that may run more than once and must have no effect outside `tx` as one transaction: all of its
    * changes happen, or none. It is in one database, ends after `workTime`, and runs again where another one was
-   * in the way. What the work calls on the api itself is outside, and may wait for the transaction.
+   * in the way. Nested work that fails undoes it, even if the error is caught; so does a call that is not awaited.
+   * A call of the work on the api itself is a TypeError.
    * @throws TypeError where the stores have no transactions, or are in several databases.
    */
   transaction<R>(work: (tx: Transaction<C>) => Promise<R>, options?: TransactionOptions): Promise<R>
@@ -110,7 +109,6 @@ export interface Resources<C = Collections> {
 
 /** An api: it answers requests, and its collections can be called in process. */
 export interface Api<C = Collections> extends Handlers, Resources<C> {
-  readonly definition: ApiDefinition
   /**
    * Opens the stores and schemes, to be awaited at start: otherwise the first call of each does. Tables are made
    * where that is asked for.
@@ -134,7 +132,7 @@ export interface VersionedApi<V extends readonly VersionOptions[]> extends Api {
   readonly versions: VersionsOf<V>
 }
 
-const COLLECTION: Rule = { wanted: 'a collection', fits: value => 'definition' in Object(value) }
+const COLLECTION: Rule = { wanted: 'a collection', fits: isCollection }
 const COLLECTIONS = either(
   'collections made by defineCollection, by name: { cars, options }',
   listOf(COLLECTION),
@@ -191,9 +189,9 @@ export function defineApi<
     (plain.versions === undefined) !== (plain.collections === undefined),
     'defineApi takes either collections or versions',
   )
-  const versions = plain.versions
-    ? plain.versions.map(each => buildVersion(each.version, each))
-    : [buildVersion(plain.version, { collections: plain.collections ?? [] }, plain)]
+  const { version, collections = [] } = plain
+  const declared: readonly DeclaredVersion[] = plain.versions ?? [{ version, collections }]
+  const versions = declared.map(each => buildVersion(each, plain.versions ? {} : plain))
   const names = new Set(versions.map(({ name }) => name))
   assertValid(names.size === versions.length, 'Two versions of the api have the same number')
   const definition = buildApi(versions, plain)
@@ -201,7 +199,9 @@ export function defineApi<
   const base = definition.baseUrl ?? definition.prefix
   const resources = (version: VersionDefinition) => {
     const scope: CallScope = { runtime, version, base }
+    const { collections = [] } = declared.find(each => each.version === version.number) ?? {}
     return {
+      collections: Object.fromEntries(Object.values(collections).map(each => [each.name, each])),
       collection: (collection: string | AnyCollection) =>
         runtime.createResource(scope, nameOf(collection)),
       transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
@@ -212,7 +212,6 @@ export function defineApi<
     versions.flatMap(({ collections }) => [...collections.values()].map(({ store }) => store)),
   )
   const api = {
-    definition,
     handler,
     fetch,
     ...resources(definition.defaultVersion),
@@ -230,6 +229,7 @@ export function defineApi<
       await Promise.all([...stores].map(store => store.close()))
     },
   }
+  keepApiDefinition(api, definition)
   // A resource has the types of its collection.
   return api as unknown as [V] extends [never] ? Api<Named<C>> : VersionedApi<V>
 }
@@ -240,11 +240,12 @@ function nameOf(collection: string | AnyCollection): string {
 
 type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
 
-/** @param version without a number, the collections stand at the root. */
+/** A version as it is declared; without a number its collections stand at the root. */
+type DeclaredVersion = Omit<VersionOptions, 'version'> & { readonly version?: number | undefined }
+
 function buildVersion(
-  version: number | undefined,
-  { collections, deprecated, sunset }: Omit<VersionOptions, 'version'>,
-  byName: ByName = {},
+  { version, collections, deprecated, sunset }: DeclaredVersion,
+  byName: ByName,
 ): VersionDefinition {
   return {
     name: version === undefined ? '' : `v${version}`,
@@ -258,13 +259,14 @@ function buildVersion(
 /** Relates the collections of one version, with the hooks and actions that `defineApi` declares by name. */
 function relate(collections: CollectionsOption, { hooks = {}, actions = {} }: ByName) {
   const found = new Map<string, CollectionDefinition>()
-  for (const [key, { name, definition }] of Object.entries(collections)) {
+  for (const [key, collection] of Object.entries(collections)) {
+    const { name } = collection
     assertValid(
       Array.isArray(collections) || key === name,
       `defineApi: the collection "${name}" stands under the key "${key}". Use its name as the key.`,
     )
     assertValid(!found.has(name), `Two collections have the name "${name}"`)
-    found.set(name, definition)
+    found.set(name, findCollectionDefinition(collection))
   }
   for (const name of [...Object.keys(hooks), ...Object.keys(actions)]) {
     if (found.has(name)) continue

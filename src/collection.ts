@@ -19,8 +19,11 @@ import {
 } from './model/compile-field-roles.ts'
 import { compileHooks } from './model/compile-hooks.ts'
 import { findParents, findReferences, relateCollections } from './model/compile-references.ts'
-import { type CollectionDefinition, type Declaration, OPERATIONS } from './model/definition.ts'
+import type { CollectionDefinition } from './model/definition.ts'
+import { keepCollectionDefinition } from './model/definitions.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
+import type { Declaration } from './model/types/declaration.ts'
+import { OPERATIONS } from './model/types/operation.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
@@ -97,7 +100,7 @@ export function defineCollection<
   const collection: Omit<Collection, 'def'> = {
     name: options.name,
     schema: options.schema,
-    definition,
+    shape: definition.shape,
     get handler() {
       return alone().handler
     },
@@ -105,6 +108,7 @@ export function defineCollection<
       return alone().fetch
     },
   }
+  keepCollectionDefinition(collection, definition)
   // `def` is for the type checker alone.
   return collection as Collection<
     Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>

@@ -141,6 +141,7 @@ export const ERROR_TYPES = {
   500: { internal: 'Something failed on the server. Its log has the details under the given id.' },
   503: {
     contended: 'Too many clients change this item at once. Send the request again.',
+    disk_full: 'A disk of the server is full. Send the request again later.',
     overloaded: 'The server is busy. Send the request again after `Retry-After` seconds.',
     unavailable: 'A store or another service cannot be reached. Send the request again later.',
     work_too_slow: 'The work took too long. Send the request again later.',

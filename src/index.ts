@@ -36,7 +36,7 @@ export { xml } from './formats/xml/xml.ts'
 export type { CorsOptions } from './http/cors.ts'
 export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
-export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
+export { DEFAULT_FORMATS } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
 // Some of these are here because inferred types of a program name them in its declarations.
 export type {
@@ -50,17 +50,7 @@ export type {
   StoredOf as DefStored,
   UnknownDef,
 } from './model/collection-types.ts'
-export type { FieldContext, FieldRole, OwnerOptions } from './model/compile-field-roles.ts'
-export type { ReferenceOptions } from './model/compile-references.ts'
 export { ConflictError } from './model/conflict-error.ts'
-export type {
-  ApiDefinition,
-  CollectionDefinition,
-  Failure,
-  Message,
-  Messages,
-  Operation,
-} from './model/definition.ts'
 export type { HookContext, Hooks, OperationEvent, RunContext, Transaction } from './model/hooks.ts'
 export type { Filters, Query } from './model/list-query.ts'
 export type {
@@ -72,10 +62,14 @@ export type {
   Target,
   WriteOptions,
 } from './model/resource.ts'
+export type { FieldContext, FieldRole, OwnerOptions } from './model/types/field-roles.ts'
+export type { Operation } from './model/types/operation.ts'
+export type { Contact, Failure, Message, Messages, Policies } from './model/types/policies.ts'
+export type { ReferenceOptions } from './model/types/references.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
-export { sweepBlobs } from './operations/uploads.ts'
+export { sweepBlobs } from './operations/write/uploads.ts'
 export type { Dialect } from './query.ts'
-export { type BlobOptions, blob } from './schema/blob.ts'
+export { type BlobOptions, type BlobRecord, type BlobValue, blob } from './schema/blob.ts'
 export type { Item, Json } from './schema/values.ts'
 export { onRequest, onResponse, type RequestEvent, type ResponseEvent } from './server/events.ts'
 export type { Fetch } from './server/fetch-handler.ts'

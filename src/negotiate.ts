@@ -50,6 +50,8 @@ export interface Negotiated {
   readonly contentType: string
   /** The format of errors, if it differs: problem details (RFC 9457). */
   readonly errors?: Negotiated
+  /** Whether the `Content-Type` of the body chose it. */
+  readonly inKind?: true
 }
 
 /** JSON, whatever the client accepts. */
@@ -60,21 +62,44 @@ export const AS_JSON: Negotiated = {
 }
 
 /**
- * Chooses the format of a response: by the extension, else the one that `Accept` prefers, else the
- * first. A type with a suffix is served by its base format.
+ * Chooses the format of a response: by the extension, else the one that `Accept` prefers, else that of
+ * the body where it is answered in kind, else the first. A type with a suffix is served by its base format.
+ * @param requested `content` is the `Content-Type` of a body.
  * @param maxLength of `Accept`, in characters.
  * @returns `undefined` where nothing suits: a 406.
  * @throws HttpError 400 for a longer `Accept`, and for more than 100 media types.
  */
 export function chooseFormat(
   formats: readonly Format[],
-  { extension, accept = '' }: { extension?: string | undefined; accept?: string | undefined },
+  requested: {
+    readonly extension?: string | undefined
+    readonly accept?: string | undefined
+    readonly content?: string | undefined
+  },
   maxLength = 8192,
 ): Negotiated | undefined {
+  const { extension, accept = '', content } = requested
   if (extension !== undefined)
     return toNegotiated(formats.find(each => isWriter(each) && each.extensions.includes(extension)))
   if (accept.length > maxLength) throw tooLong(`Accept may have at most ${maxLength} characters`)
+  if (content !== undefined && (accept === '' || accept === '*/*')) {
+    const answered = rememberedKinds(formats).get(content, () => inKind(formats, content))
+    if (answered) return answered
+  }
   return remembered(formats).get(accept, () => byAccept(formats.filter(isWriter), accept))
+}
+
+/** Results by `Content-Type`. */
+const rememberedKinds = memoize(
+  (_formats: readonly Format[]) => new Remembered<Negotiated | undefined>(200, 128),
+)
+
+/** The format of a body, where it is answered in it. */
+function inKind(formats: readonly Format[], content: string): Negotiated | undefined {
+  const type = parseMediaType(content)
+  const reader = type && chooseReader(formats, type)
+  if (!reader?.answersInKind || !isWriter(reader)) return undefined
+  return { ...withType(reader, reader.types[0] ?? ''), inKind: true }
 }
 
 function toNegotiated(format: Format | undefined): Negotiated | undefined {

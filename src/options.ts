@@ -83,12 +83,13 @@ export function recordOf({ wanted, fits }: Rule): Rule {
   }
 }
 
-/** An object with these methods. */
+/** An object, or a function, with these methods. */
 export function having(wanted: string, ...methods: readonly string[]): Rule {
   return {
     wanted,
     fits: value =>
-      isObject(value) && methods.every(method => typeof Reflect.get(value, method) === 'function'),
+      (isObject(value) || typeof value === 'function') &&
+      methods.every(method => typeof Reflect.get(value, method) === 'function'),
   }
 }
 

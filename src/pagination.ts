@@ -4,6 +4,7 @@ import type { Issue } from './errors.ts'
 import { parseRange, printContentRange } from './http/content-range.ts'
 import { escapeTarget } from './http/link.ts'
 import type { HeaderList } from './http/message.ts'
+import { METHOD_PARAMETER } from './http/method-override.ts'
 import { type Parameter, readWholeNumber, single } from './http/parameters.ts'
 import { type Cursor, parseCursor, printCursor } from './pagination/cursor.ts'
 import type { Json } from './schema/values.ts'
@@ -136,19 +137,56 @@ function printTarget(address: string, parameters: readonly LinkParameter[]): str
   return `<${escapeTarget(query === '' ? address : `${address}?${query}`)}`
 }
 
-/** What `pageHeaders` needs to know of a page. */
+/** What {@link pageHeaders} needs to know of a page. */
 export interface PageOptions {
+  /** The range unit: the collection's name. */
   readonly unit: string
+  /** The sort in force, as `readQuery` gives it. */
   readonly sort: readonly SortKey[]
   /** The address of the list, without a query. */
   readonly address: string
+  /** The parameters of the request: links keep those that name no place. Default none. */
+  readonly parameters?: readonly Parameter[]
+}
+
+/**
+ * Prints the headers of a list's page: `Content-Range`, `X-Result-Count`, `Accept-Ranges`, `Link`.
+ * @returns them by their names, for `new Headers()` and `writeHead()`.
+ */
+export function pageHeaders(
+  window: Window,
+  found: Found,
+  { parameters = [], ...options }: PageOptions,
+): Record<string, string> {
+  const links = new LinkQuery(keepParameters(parameters, window, UNLINKED))
+  const list = printPageHeaders(window, found, { ...options, links })
+  const names = list.filter((_, at) => at % 2 === 0)
+  return Object.fromEntries(names.map((name, at) => [name, list[2 * at + 1] ?? '']))
+}
+
+/** Parameters that links do not keep: those of a place, since links name their own, and `_method`. */
+export const UNLINKED: ReadonlySet<string> = new Set(['offset', 'cursor', METHOD_PARAMETER])
+
+/** Lists the parameters that the links of a page keep; the size of a `Range` is their limit. */
+export function keepParameters(
+  parameters: readonly Parameter[],
+  window: Window,
+  unlinked: ReadonlySet<string>,
+): LinkParameter[] {
+  const kept: LinkParameter[] = parameters.filter(({ name }) => !unlinked.has(name))
+  if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
+  return kept
+}
+
+/** What {@link printPageHeaders} needs to know of a page. */
+interface PrintOptions extends Omit<PageOptions, 'parameters'> {
   readonly links: LinkQuery
   /** Whether the address without a place is the whole list, so that its first page needs an offset. */
   readonly streams?: boolean
 }
 
-/** Prints the headers of a list's page: `Content-Range`, `X-Result-Count`, `Accept-Ranges`, `Link`. */
-export function pageHeaders(window: Window, found: Found, options: PageOptions): HeaderList {
+/** Prints the headers of a list's page, its links prepared. */
+export function printPageHeaders(window: Window, found: Found, options: PrintOptions): HeaderList {
   const { unit } = options
   const { count, total } = found
   const first = firstPosition(window, found)
@@ -183,7 +221,7 @@ function pageLinks(
   window: Window,
   { count, more, total, firstKey, lastKey }: Found,
   first: number,
-  { sort, address, links, streams }: PageOptions,
+  { sort, address, links, streams }: PrintOptions,
 ): string[] {
   const { limit } = window
   const start = links.start(address)

@@ -1,6 +1,6 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query.
-import type { ErrorType, Issue } from './errors.ts'
+import type { ErrorEntry, ErrorType, Issue } from './errors.ts'
 import { buildLimits } from './http/limits.ts'
 import type { HeaderList } from './http/message.ts'
 import { type Parameter, single } from './http/parameters.ts'
@@ -19,8 +19,9 @@ import {
 } from './query/filters.ts'
 import { type Fields, findField, findValueField, unknownField } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
+import type { Item, Json } from './schema/values.ts'
+import type { Filter } from './store/filter.ts'
 import {
-  type Filter,
   type Search,
   type Selection,
   type SortKey,
@@ -64,6 +65,16 @@ export interface Dialect {
   rewrite(parameters: readonly Parameter[], list: DialectList): readonly Parameter[]
   /** Headers that the client looks for, beside ours. */
   headers?(headers: HeaderList): HeaderList
+  /** What stands as `errors` in an answer as JSON, for a client that reads no list. Default: the list. */
+  readonly errors?: DialectErrors | undefined
+}
+
+/** The errors of an answer in the words of a client. */
+export interface DialectErrors {
+  /** The JSON Schema of what `print` returns, for the OpenAPI document. */
+  readonly schema: object
+  /** @param body of the request; `undefined` where there is none, or it was not read. */
+  print(errors: readonly ErrorEntry[], body: Json | undefined): Item
 }
 
 /** What a dialect may know of the list that is requested. */

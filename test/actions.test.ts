@@ -15,6 +15,7 @@ import { defineUntyped } from './untyped.ts'
 async function counters() {
   /** Runs between what an action has read and what it writes. */
   let meanwhile = async (_id: unknown): Promise<void> => {}
+  const store = memoryStore()
   const collection = defineCollection({
     name: 'counters',
     schema: z.object({
@@ -25,7 +26,7 @@ async function counters() {
         .overwrite(text => (text.endsWith('!') ? text : `${text}!`))
         .optional(),
     }),
-    store: memoryStore(),
+    store,
     requirePrecondition: true,
     actions: {
       look: { on: 'item', method: 'GET', run: ({ item }) => ({ total: item?.total }) },
@@ -75,7 +76,6 @@ async function counters() {
     },
   })
   const api = defineApi({ collections: [collection] })
-  const store = collection.definition.store
   const { id } = await store.create({ name: 'one', total: 3 })
   return {
     api,

@@ -2,6 +2,7 @@
 
 import { ERROR_TYPES } from '../src/errors.ts'
 import { defineApi, openApiDocument } from '../src/index.ts'
+import { type AnyApi, findApiDefinition, isCollection } from '../src/model/definitions.ts'
 import { checkedDocument, type Described, follow, type Part } from './openapi.ts'
 
 /** What was sent and what came back. */
@@ -49,20 +50,20 @@ const checks = new Map<string, Check>()
 
 /** Creates the check for an api, or for a collection that is served alone; `undefined` for anything else. */
 export function checkOf(served: object): Check | undefined {
-  if (!('definition' in served)) return undefined
+  const api = isCollection(served) ? alone(served) : served
+  // Anything else throws there.
+  if (!('collections' in api)) return undefined
+  const definition = findApiDefinition(api as AnyApi)
   // Many tests declare the same api: its document is made once.
-  const signature = sign(served.definition)
+  const signature = sign(definition)
   const known = checks.get(signature)
   if (known) return known
-  // What has a definition is an api or a collection.
-  const api = 'versions' in Object(served.definition) ? served : alone(served)
-  const { definition } = api as Parameters<typeof openApiDocument>[0]
   // The document of the root is that of the only version.
   const versions = definition.versions.filter(({ name }) => name !== '')
   const numbers = [undefined, ...versions.map(({ number }) => number)]
   // JSON is made of such parts.
   const documents = numbers.map(
-    version => openApiDocument({ definition }, { version }) as unknown as Part,
+    version => openApiDocument(api as AnyApi, { version }) as unknown as Part,
   )
   const check = createCheck(documents, definition.prefix)
   checks.set(signature, check)
@@ -168,5 +169,7 @@ function isOurs({ status, headers, text }: Exchange): boolean {
     return status < 400
   const types: Readonly<Record<number, object>> = ERROR_TYPES
   const { errors } = JSON.parse(text) as { errors?: readonly { readonly type?: string }[] }
-  return errors?.every(({ type }) => type !== undefined && type in (types[status] ?? {})) ?? false
+  // A dialect may print another thing than a list.
+  if (!Array.isArray(errors)) return false
+  return errors.every(({ type }) => type !== undefined && type in (types[status] ?? {}))
 }

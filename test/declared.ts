@@ -44,6 +44,13 @@ export const DECLARED: Readonly<Record<string, Declared>> = {
     }),
     search: ['name'],
   },
+  'records of known keys': {
+    schema: z.object({
+      maybe: z.record(z.enum(['a', 'b']), z.number().optional()),
+      always: z.record(z.enum(['a', 'b']), z.number()),
+      filled: z.record(z.enum(['a', 'b']), z.number().default(1)),
+    }),
+  },
   'whole numbers as ids': { schema: z.object({ name: z.string() }), id: 'integer' },
   'another name of the id': { schema: z.object({ name: z.string() }), idField: 'identifier' },
   'no dates': { schema: z.object({ name: z.string() }), timestamps: false },

@@ -125,6 +125,31 @@ const jsonPatch = (...operations: object[]) => patchWith('application/json-patch
 const mergePatch = (patch: object) => patchWith('application/merge-patch+json', patch)
 
 describe.each(Object.entries(STORES))('a write-only property, %s', (_name, makeStore) => {
+  it.each<[string, (note: string) => Init]>([
+    ['a merge patch', note => mergePatch({ note })],
+    ['a JSON patch', value => jsonPatch({ op: 'replace', path: '/note', value })],
+    ['an action', note => ({ method: 'POST', path: '/keep', json: { note } })],
+  ])('gives a new version for every guess: %s', async (_what, guess) => {
+    const { id, send, etag } = await serve(await makeStore(), {
+      actions: {
+        keep: {
+          on: 'item',
+          input: z.object({ note: z.string() }),
+          run: ({ input, update }) => update({ note: input.note }),
+        },
+      },
+    })
+    const tags = new Set([etag])
+    for (const note of [SECRET, 'wrong', 'wrong']) {
+      const { path = '', ...init } = Object(guess(note))
+      expect((await send(`/users/${id}${path}`, init)).status).toBe(200)
+      tags.add((await send(`/users/${id}`)).headers.get('etag') ?? '')
+    }
+    expect(tags.size).toBe(4)
+    const other = await send(`/users/${id}`, mergePatch({ name: 'Ann' }))
+    expect(tags).toContain(other.headers.get('etag'))
+  })
+
   test.each<[string, string, Init?]>([
     ['the item', '/users/:id'],
     ['the item in XML', '/users/:id.xml'],
@@ -490,6 +515,77 @@ test.each<[string, Init, number]>([
       },
     ])
   expect((await send(`/users/${id}`)).json).toMatchObject({ sku: 'A1' })
+})
+
+describe('an immutable property of an item that its writer may not read', () => {
+  const access = { read: ['staff'], list: ['staff'], default: 'public' } as const
+  const form = (fields: Record<string, string>): Init => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ _method: 'PATCH', ...fields }).toString(),
+  })
+  const guesses: [string, (sku: string) => Init][] = [
+    ['a merge patch', sku => mergePatch({ sku })],
+    ['a form', sku => form({ sku })],
+    ['a PUT', sku => ({ method: 'PUT', json: { name: 'A', sku } })],
+    ['a JSON patch', value => jsonPatch({ op: 'replace', path: '/sku', value })],
+    ['a test of a JSON patch', value => jsonPatch({ op: 'test', path: '/sku', value })],
+    ['a test below it', value => jsonPatch({ op: 'test', path: '/sku/x', value })],
+    ['a copy of a JSON patch', () => jsonPatch({ op: 'copy', from: '/sku', path: '/name' })],
+  ]
+  it.each(guesses)('is refused alike, right or wrong: %s', async (_what, guess) => {
+    const { id, send } = await serve(memoryStore(), { access })
+    const answers = [
+      await send(`/users/${id}`, guess('A1')),
+      await send(`/users/${id}`, guess('B')),
+    ]
+    for (const { status, json } of answers) {
+      expect(status).toBe(400)
+      expect(Object(json).errors).toEqual([
+        { message: 'sku cannot be changed', code: 400, field: 'sku', type: 'immutable_field' },
+      ])
+    }
+    // One that may read it may send it.
+    const { headers, ...init } = mergePatch({ sku: 'A1' })
+    const staff = { ...init, headers: { ...headers, ...as('eve staff') } }
+    expect(await send(`/users/${id}`, staff)).toMatchObject({ status: 200 })
+  })
+
+  it('is kept by a PUT without it, and a test of the whole item is refused', async () => {
+    const { id, send } = await serve(memoryStore(), { access, fields: { sku: 'immutable' } })
+    const put = await send(`/users/${id}`, { method: 'PUT', json: { name: 'B', note: null } })
+    expect(put.status).toBe(204)
+    const read = await send(`/users/${id}`, { headers: as('eve staff') })
+    expect(read.json).toMatchObject({ name: 'B', sku: 'A1' })
+    const whole = jsonPatch({ op: 'test', path: '', value: read.json })
+    expect((await send(`/users/${id}`, whole)).status).toBe(400)
+  })
+
+  it('is taken by a PUT that creates', async () => {
+    const collection = defineUntyped({
+      name: 'tags',
+      schema: z.object({ id: z.string(), sku: z.string() }),
+      store: memoryStore(),
+      fields: { sku: 'immutable' },
+      putCreates: true,
+      access,
+    })
+    const api = defineApi({
+      collections: [collection],
+      access: { default: 'public' },
+      schemes: [scheme],
+    })
+    const { request } = await openHandler('fetch', api)
+    const put = (sku: string) => request('/tags/a', { method: 'PUT', json: { sku } })
+    expect((await put('A1')).status).toBe(201)
+    expect([(await put('A1')).status, (await put('B')).status]).toEqual([400, 400])
+  })
+
+  it('tells a program its value', async () => {
+    const { id, api } = await serve(memoryStore(), { access })
+    await expect(api.collection('users').patch(id, { sku: 'B' })).rejects.toThrow(/sku is "A1"/)
+    expect(await api.collection('users').patch(id, { sku: 'A1' })).toMatchObject({ sku: 'A1' })
+  })
 })
 
 describe('descriptions and forms follow', () => {

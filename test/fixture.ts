@@ -11,7 +11,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
-import type { Policies } from '../src/model/build-api.ts'
+import type { Policies } from '../src/model/types/policies.ts'
 
 export const COLORS = ['red', 'blue', 'green', 'black', 'white'] as const
 

@@ -1,4 +1,5 @@
 // Hooks around the operations of a collection: what they are told, what they may change, what they refuse.
+
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -14,6 +15,7 @@ import {
   type Scheme,
   type Store,
 } from '../src/index.ts'
+import { findApiDefinition, findCollectionDefinition } from '../src/model/definitions.ts'
 import { sqlStore } from '../src/sql/sql-store.ts'
 import { eachHandler, type Init, listen } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
@@ -381,7 +383,7 @@ describe('what a before hook returns', () => {
         }),
       )
       expect([made.status, await made.json()]).toMatchObject([status, expected])
-      const { items } = await things.definition.store.list(
+      const { items } = await findCollectionDefinition(things).store.list(
         { where: [], sort: [] },
         { limit: 9, offset: 0 },
         'none',
@@ -551,7 +553,7 @@ describe('what a hook throws', () => {
       )
     await request('PUT', { name: 'x' })
     await request('DELETE')
-    const [collection] = api.definition.defaultVersion.collections.values()
+    const [collection] = findApiDefinition(api).defaultVersion.collections.values()
     expect((await collection?.store.get(item.id as string))?.item).toEqual(item)
   })
 

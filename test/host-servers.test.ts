@@ -1,4 +1,5 @@
 // What a server around the api has said, read or set already: headers, bodies, expectations.
+
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,6 +14,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import { findCollectionDefinition } from '../src/model/definitions.ts'
 import { harden } from '../src/node/node.ts'
 import { fieldsOf } from '../src/rules/index.ts'
 
@@ -330,7 +332,7 @@ test('schemas of another copy of zod 4 work everywhere', () => {
     store: memoryStore(),
     actions: { tell: { on: 'collection', output: other, run: () => ({ n: 1 }) } },
   })
-  expect(cars.definition.actions.get('tell')?.outputFields?.has('n')).toBe(true)
+  expect(findCollectionDefinition(cars).actions.get('tell')?.outputFields?.has('n')).toBe(true)
 })
 
 test('an action calls another collection with the types of its schema', async () => {
@@ -374,7 +376,8 @@ test.each([
       else controller.error(new TypeError('The connection was lost'))
     },
   })
-  const init = { method: 'POST', headers: { 'content-type': type }, body, duplex: 'half' as const }
+  const headers = { 'content-type': type, accept: 'application/json' }
+  const init = { method: 'POST', headers, body, duplex: 'half' as const }
   const answer = await api.fetch(new Request('http://api.test/photos', init))
   expect(await answer.json()).toEqual({
     errors: [

@@ -1,4 +1,5 @@
 // `Idempotency-Key` on writes and actions (conventions, "Writing"): the same answer again, the work once.
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -6,10 +7,13 @@ import {
   defineCollection,
   HttpError,
   type Item,
+  type Limits,
   memoryStore,
   type Scheme,
 } from '../src/index.ts'
-import { type Answer, eachHandler, type OpenHandler } from './handlers.ts'
+import { sqlStore } from '../src/sql/sql-store.ts'
+import { type Answer, eachHandler, type OpenHandler, openHandler } from './handlers.ts'
+import { openDatabase } from './stores/sqlite.ts'
 
 /** Authenticates `Test ann` as ann; a request without it is anonymous. */
 const scheme: Scheme = {
@@ -340,7 +344,7 @@ describe('Idempotency-Key', () => {
       expect(await put('b')).toMatchObject({ status: 422 })
     })
 
-    it('an answer over 64 KiB is kept as a redirect, or as no content', async () => {
+    it('an answer over 64 KiB is replayed while the item is the same, then a redirect', async () => {
       const name = 'x'.repeat(65_536)
       const send = (method: string, path: string, json?: object) =>
         handler.request(path, {
@@ -351,9 +355,11 @@ describe('Idempotency-Key', () => {
       const first = await send('POST', '/others', { name })
       expect(first.status).toBe(201)
       const path = first.headers.get('location') ?? ''
+      expect(await send('POST', '/others', { name })).toMatchObject({ status: 201, json: { name } })
+      await handler.request(path, { method: 'PATCH', json: { name: `${name}!` } })
       const again = await send('POST', '/others', { name })
       expect([again.status, again.text, again.headers.get('location')]).toEqual([303, '', path])
-      expect(await send('DELETE', path)).toMatchObject({ status: 200, json: { name } })
+      expect(await send('DELETE', path)).toMatchObject({ status: 200 })
       expect(await send('DELETE', path)).toMatchObject({ status: 204, text: '' })
       const { status } = await post('/things/echo', { name }, 'k')
       expect(status).toBe(200)
@@ -363,5 +369,89 @@ describe('Idempotency-Key', () => {
         expect.stringMatching(/things$/),
       ])
     })
+  })
+})
+
+describe.each(['memory', 'SQLite'])('what is kept, %s', kind => {
+  async function serve(limits: Partial<Limits>) {
+    let now = 1e12
+    const clock = () => now
+    const db = await openDatabase()
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ name: z.string(), count: z.int().default(0) }),
+      store: kind === 'memory' ? memoryStore({ clock }) : sqlStore({ db, create: true, clock }),
+    })
+    const access = { read: ['staff'], list: ['staff'], default: 'public' } as const
+    const api = defineApi({
+      collections: [things, defineCollection({ ...HIDDEN, access })],
+      limits,
+      schemes: [scheme],
+      access: { default: 'public' },
+    })
+    const { request } = await openHandler('fetch', api)
+    const patch = (path: string, json: object, headers = {}) =>
+      request(path, { method: 'PATCH', json, headers: { 'idempotency-key': 'k', ...headers } })
+    const pass = (milliseconds: number) => {
+      now += milliseconds
+    }
+    return { request, patch, pass, db }
+  }
+  const HIDDEN = {
+    name: 'hidden',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  }
+
+  it('of a PATCH that changes nothing: id and version', async () => {
+    const { request, patch, db } = await serve({})
+    const name = 'x'.repeat(60_000)
+    const made = await request('/things', { method: 'POST', json: { name } })
+    const path = made.headers.get('location') ?? ''
+    const prefer = { prefer: 'return=representation' }
+    const first = await patch(path, { name }, prefer)
+    expect(first).toMatchObject({ status: 200, json: { name } })
+    const again = await patch(path, { name }, prefer)
+    expect([again.status, again.text]).toEqual([200, first.text])
+    expect(again.headers.get('etag')).toBe(made.headers.get('etag'))
+    if (kind === 'SQLite') {
+      const { rows } = await sql<{ size: number }>`
+        select length(answer) as size from rest_idempotency`.execute(db)
+      expect(rows[0]?.size).toBeLessThan(250)
+    }
+    await request(path, { method: 'PATCH', json: { count: 1 } })
+    const later = await patch(path, { name }, prefer)
+    expect([later.status, later.headers.get('location')]).toEqual([303, path])
+    await request(path, { method: 'DELETE' })
+    expect(await patch(path, { name }, prefer)).toMatchObject({ status: 303 })
+  })
+
+  it('of a PATCH that changes nothing, by one that may not read: 204 for ever', async () => {
+    const { request, patch } = await serve({})
+    const made = await request('/hidden', { method: 'POST', json: { name: 'a' } })
+    const path = made.headers.get('location') ?? ''
+    expect(await patch(path, { name: 'a' })).toMatchObject({ status: 204 })
+    expect(await patch(path, { name: 'a' })).toMatchObject({ status: 204 })
+    await request(path, { method: 'PATCH', json: { name: 'b' } })
+    expect(await patch(path, { name: 'a' })).toMatchObject({ status: 204 })
+  })
+
+  it('no answer larger than limits.keyAnswer, and none for longer than limits.keyTime', async () => {
+    const { request, pass } = await serve({ keyAnswer: 300, keyTime: 1000 })
+    const post = (name: string, key: string) =>
+      request('/things', { method: 'POST', json: { name }, headers: { 'idempotency-key': key } })
+    const [small, large] = [await post('a', 'small'), await post('x'.repeat(300), 'large')]
+    for (const { headers } of [small, large]) {
+      const path = headers.get('location') ?? ''
+      expect(await request(path, { method: 'PATCH', json: { count: 1 } })).toMatchObject({
+        status: 303,
+      })
+    }
+    pass(999)
+    expect(await post('a', 'small')).toMatchObject({ status: 201, text: small.text })
+    expect(await post('x'.repeat(300), 'large')).toMatchObject({ status: 303 })
+    pass(1)
+    const fresh = await post('a', 'small')
+    expect([fresh.status, fresh.text === small.text]).toEqual([201, false])
   })
 })

@@ -190,8 +190,12 @@ export function valueBy(schema: Part, whole: boolean, known: Record<string, unkn
         return whole && items
           ? [made(resolved(items), level + 1)].filter(each => each !== undefined)
           : []
-      case 'object':
-        return {}
+      case 'object': {
+        const keys = Object.values(part.required ?? {}).map(String)
+        return Object.fromEntries(
+          keys.map(key => [key, made(part.additionalProperties as Part, 1)]),
+        )
+      }
       default:
         return null
     }

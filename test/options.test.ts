@@ -17,6 +17,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import { findApiDefinition } from '../src/model/definitions.ts'
 import { harden } from '../src/node/node.ts'
 import { s3Blobs } from '../src/s3/s3-blobs.ts'
 import { createTableSql, sqlStore } from '../src/sql/sql-store.ts'
@@ -29,7 +30,7 @@ const { shape } = defineCollection({
   name: 'models',
   schema: z.object({ name: z.string() }),
   store: memoryStore(),
-}).definition
+})
 const make: Record<string, (options: never) => unknown> = {
   basic,
   bearerJwt,
@@ -123,7 +124,7 @@ test.each<[string, object, RegExp]>([
 test('createTableSql needs the shape, not the collection', () => {
   const wrong = () => Reflect.apply(createTableSql, null, [{ name: 'models' }])
   expect(wrong).toThrow(TypeError)
-  expect(wrong).toThrow(/takes the shape of a collection: models\.definition\.shape/)
+  expect(wrong).toThrow(/takes the shape of a collection: models\.shape/)
 })
 
 test('options may be undefined', () => {
@@ -190,12 +191,13 @@ test('an undefined option has its default', async () => {
   expect(configured.maxConnections).toBe(plain.maxConnections)
 
   const limits = { body: undefined, target: undefined, headers: 50 }
-  const { definition } = defineApi({
+  const api = defineApi({
     collections: [
       defineCollection({ name: 'a', schema: z.object({ b: z.string() }), store: memoryStore() }),
     ],
     limits,
   })
+  const definition = findApiDefinition(api)
   expect(definition.limits).toEqual(buildLimits({ headers: 50 }))
   expect(definition.limits.body).toBe(1024 * 1024)
 })

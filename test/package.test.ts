@@ -34,6 +34,7 @@ const SOURCES = [
   'LICENSE',
   'docs',
   'bench/growth.svg',
+  'scripts/build.ts',
   'scripts/bundle-busboy.ts',
 ]
 const MINUTES = 60_000
@@ -434,7 +435,7 @@ export const stores: (() => Store)[] = [memoryStore]
 export const names: string[] = storeCases(memoryStore).map(({ name }) => name)
 export { sql }
 export const store = memoryStore()
-export const { definition } = api
+export const { collections } = api
 
 let make = () => memoryStore()
 make = () => sql.sqlStore({ db: {} as Kysely<unknown> })
@@ -499,6 +500,45 @@ test.each([
     types: ['node'],
   }
   expect(await compile(module, options, 'typed.ts')).toBe('')
+})
+
+test('declarations of an api with files compile in another project', async () => {
+  await write(
+    'files.ts',
+    `import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from 'rest-conventions'
+    import { createClient } from 'rest-conventions/client'
+    import { z } from 'zod'
+    export const photo = blob()
+    export const Photo = z.object({ comment: z.string(), photo: blob(), thumb: blob().nullable() })
+    export const photos = defineCollection({ name: 'photos', schema: Photo, store: memoryStore(), blobs: memoryBlobs() })
+    export const api = defineApi({ collections: { photos } })
+    export const calls = api.collection(photos)
+    export const first = () => calls.list({ fields: ['id', 'comment'], sort: 'comment' }).first()
+    export const client = createClient<typeof api>('https://api.example')
+    export const create = client.photos.create
+    `,
+  )
+  const options = {
+    ...{ target: 'es2023', module: 'nodenext', strict: true, types: ['node'] },
+    ...{ skipLibCheck: false, exactOptionalPropertyTypes: true },
+  }
+  const emitted = { declaration: true, emitDeclarationOnly: true, outDir: 'emitted' }
+  expect(await compile('declared', { ...options, ...emitted }, 'files.ts')).toBe('')
+  expect(await readFile(join(project, 'emitted/files.d.ts'), 'utf8')).not.toMatch(
+    /dist|node_modules/,
+  )
+  await write(
+    'consumer.ts',
+    `import { calls, create, first } from './emitted/files.js'
+    const made = await create({ comment: 'x', photo: { data: '' }, thumb: null })
+    const comment: string | undefined = (await first())?.comment
+    // @ts-expect-error It is no any.
+    made.colour
+    // @ts-expect-error It is no any either.
+    await calls.create({ comment, photo: 1, thumb: null })
+    `,
+  )
+  expect(await compile('consumer', { ...options, noEmit: true }, 'consumer.ts')).toBe('')
 })
 
 /** Compiles a file; gives what the compiler prints. */

@@ -162,6 +162,18 @@ describe('JSON Patch, RFC 6902 appendix A', () => {
 })
 
 describe('JSON Patch, other cases', () => {
+  it('replace keeps the place of a property (A.5) and of an element', () => {
+    const target = { a: 1, b: { c: 2, d: 3 }, e: [4, 5, 6] }
+    const patch = [
+      { op: 'replace', path: '/a', value: 0 },
+      { op: 'replace', path: '/b/c', value: 'x' },
+      { op: 'replace', path: '/e/1', value: 'y' },
+    ]
+    expect(JSON.stringify(apply(target, patch))).toBe('{"a":0,"b":{"c":"x","d":3},"e":[4,"y",6]}')
+    expect(statusOf(() => apply(target, [{ op: 'replace', path: '/z', value: 0 }]))).toBe(409)
+    expect(apply(target, [{ op: 'replace', path: '', value: 0 }])).toBe(0)
+  })
+
   const nested: Json = { a: [{ b: 1 }, { b: 2 }], c: { d: 'x' }, '': 0 }
   const cases: readonly [name: string, patch: Json, result: Json | number][] = [
     ['an empty list changes nothing', [], nested],

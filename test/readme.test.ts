@@ -11,7 +11,7 @@ import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
 import { anchorsOf, type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
 import { sourceFiles } from './source.ts'
-import { createDatabase, type Started, startPostgres } from './stores/postgres-server.ts'
+import { postgres, usePostgres } from './stores/postgres.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -47,7 +47,7 @@ const car = await cars.create({ color: 'red', price: 10 })
 import { defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
 const store = memoryStore()
-const { definition: { shape } } = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store, id: 'integer' })
+const { shape } = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store, id: 'integer' })
 const red = await store.create({ color: 'red' })
 const all = { where: [], sort: [{ path: ['id'], descending: false }] }
 `,
@@ -80,18 +80,17 @@ function examplesOf(source: string): string[] {
   })
 }
 
+usePostgres()
+
 let folder: string
-let postgres: Started
 
 beforeAll(async () => {
   // Inside the project, so that its packages are found.
   folder = await mkdtemp(join(root, 'node_modules', '.readme-'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  postgres = await startPostgres()
 })
 
 afterAll(async () => {
-  await postgres?.stop()
   await rm(folder, { recursive: true })
 })
 
@@ -137,7 +136,7 @@ describe('the TypeScript blocks run', () => {
     await writeFile(runner, programOf(files))
     const env = {
       ...process.env,
-      DATABASE_URL: await createDatabase(postgres.server.url, 'readme'),
+      DATABASE_URL: postgres().url,
     }
     // All in one process: to start one for each would take most of the time.
     const { stdout } = await run(process.execPath, [bundle(runner)], { cwd: folder, env })
@@ -327,7 +326,7 @@ function optionsOf(path: string, name: string): string[] {
 
 it.each([
   ['docs/collections.md', 'model/collection-options.ts', ['PlainOptions', 'CollectionOptions']],
-  ['docs/api.md', 'model/build-api.ts', ['Policies']],
+  ['docs/api.md', 'model/types/policies.ts', ['Policies']],
 ] as const)('the table of %s has every option', (document, path, names) => {
   const [, text = ''] = documents.find(([name]) => name === document) ?? []
   const [, table = ''] = /\n## All options\n([\s\S]*?)\n(?!\|)\w/.exec(text) ?? []

@@ -1,4 +1,5 @@
 // References: fields that hold ids of other items, and what the deletion of those does.
+
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -9,6 +10,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
+import { findApiDefinition } from '../src/model/definitions.ts'
 import { sqlStore } from '../src/sql/sql-store.ts'
 import { openHandler } from './handlers.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
@@ -193,7 +195,7 @@ describe.each(Object.keys(DATABASES))('on %s', name => {
     ])
     const upper = await create('accounts', { car_id: car.toUpperCase() })
     expect((await request(`/accounts/${upper}`)).json).toMatchObject({ car_id: car })
-    const { collections } = api.definition.defaultVersion
+    const { collections } = findApiDefinition(api).defaultVersion
     expect(collections.get('accounts')?.shape.indexes).toEqual([['car_id'], ['second_id']])
   })
 })
@@ -304,4 +306,116 @@ describe('a TypeError', () => {
     const options = defineCollection({ name: 'options', schema, store: memoryStore(), references })
     expect(() => defineApi({ collections: [options] })).toThrow(/"cars" is not a collection/)
   })
+})
+
+describe.each(['cascade', 'restrict'] as const)(
+  'items that the deleter does not see: %s',
+  onDelete => {
+    it('are deleted, or told of', async () => {
+      const cars = defineCollection({
+        name: 'cars',
+        schema: z.object({ name: z.string() }),
+        store: memoryStore(),
+      })
+      const options = defineCollection({
+        name: 'options',
+        schema: z.object({ car_id: z.string(), owner: z.string() }),
+        store: memoryStore(),
+        parents: { car_id: { collection: 'cars', onDelete } },
+        visible: principal => ({ owner: principal?.id ?? '' }),
+      })
+      const api = defineApi({ collections: [cars, options] })
+      const { id: car_id } = await api.collection(cars).create({ name: 'a' })
+      const ann = { principal: { id: 'ann' } }
+      await api.collection(options).create({ car_id, owner: 'ann' }, ann)
+      const { request } = await openHandler('fetch', api)
+      expect((await request('/options')).json).toEqual([])
+      const { status, json } = await request(`/cars/${car_id}`, { method: 'DELETE' })
+      expect(status).toBe(onDelete === 'cascade' ? 200 : 409)
+      if (onDelete === 'restrict') expect(JSON.stringify(json)).toContain('options')
+      const left = await api.collection(options).count({}, ann)
+      expect(left).toBe(onDelete === 'cascade' ? 0 : 1)
+    })
+  },
+)
+
+describe('References and the before hook', () => {
+  interface HookOfOrders {
+    readonly value: { id: string; car_id: string }
+    readonly collection: (name: 'cars') => { read(id: string): Promise<unknown> }
+  }
+
+  /** Orders of cars: the hook reads the car that the client named, and may name another one. */
+  function serveOrders(onDelete: OnDelete, change: (car_id: string) => string) {
+    const read: string[] = []
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ id: z.string() }),
+      store: memoryStore(),
+    })
+    const orders = defineCollection({
+      name: 'orders',
+      schema: z.object({ id: z.string(), car_id: z.string() }),
+      store: memoryStore(),
+      references: { car_id: { collection: 'cars', onDelete } },
+      putCreates: true,
+    })
+    const hook = async ({ value, collection }: HookOfOrders) => {
+      read.push(value.car_id)
+      await collection('cars').read(value.car_id)
+      return { ...value, car_id: change(value.car_id) }
+    }
+    const hooks = { orders: { before: { create: hook, replace: hook, patch: hook } } }
+    const api = defineApi({ collections: { cars, orders }, hooks })
+    const send = (method: string, path: string, body: object) =>
+      api.fetch(
+        new Request(`http://localhost/${path}`, {
+          method,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      )
+    return { api, read, send }
+  }
+
+  const ways = [
+    ['POST', 'orders', { id: 'b' }],
+    ['PUT', 'orders/a', {}],
+    ['PUT', 'orders/b', {}],
+    ['PATCH', 'orders/a', {}],
+  ] as const
+  for (const onDelete of [undefined, 'cascade'] as const) {
+    for (const [method, path, rest] of ways) {
+      it(`${method} /${path}, onDelete ${onDelete}: an unknown reference is a 400 before the hook`, async () => {
+        const { api, read, send } = serveOrders(onDelete, car_id => car_id)
+        await api.collection('cars').create({ id: 'red' })
+        await api.collection('orders').create({ id: 'a', car_id: 'red' })
+        read.length = 0
+        const refused = await send(method, path, { ...rest, car_id: 'none' })
+        expect([refused.status, await refused.json()]).toMatchObject([
+          400,
+          { errors: [{ field: 'car_id', type: 'unknown_reference' }] },
+        ])
+        expect(read).toEqual([])
+      })
+
+      it(`${method} /${path}, onDelete ${onDelete}: a reference that the hook names is checked too`, async () => {
+        const { api, read, send } = serveOrders(onDelete, car_id =>
+          car_id === 'blue' ? 'none' : car_id,
+        )
+        await api.collection('cars').create({ id: 'red' })
+        await api.collection('cars').create({ id: 'blue' })
+        await api.collection('orders').create({ id: 'a', car_id: 'red' })
+        read.length = 0
+        const refused = await send(method, path, { ...rest, car_id: 'blue' })
+        expect([refused.status, await refused.json()]).toMatchObject([
+          400,
+          { errors: [{ field: 'car_id', type: 'unknown_reference' }] },
+        ])
+        expect(read).toEqual(['blue'])
+        const items = await api.collection('orders').list().toArray()
+        expect(items).toMatchObject([{ id: 'a', car_id: 'red' }])
+      })
+    }
+  }
 })

@@ -175,7 +175,10 @@ describe('a list', () => {
   it.each([
     [{ name: null }, /\{ exists: false \}/],
     [{ name: undefined }, /Leave it out/],
-    [{ name: [null] }, /must be a string, a number, a boolean or a list/],
+    [{ name: [null] }, /must be a text, number, boolean, date or list of them/],
+    [{ name: {} }, /the filter name must be/],
+    [{ name: new Set(['a']) }, /not \[object Set\]/],
+    [{ created_at: new Date('x') }, /not Invalid Date/],
     [{ 'stock[gte]': 1 }, /Operators stand in an object/],
     [{ size: { gt: 1 } }, /size is an object/],
     [{ size: { gt: 1, width: 2 } }, /Unknown query parameter "size\.gt"/],
@@ -187,9 +190,9 @@ describe('a list', () => {
   it('returns the requested fields, of items that can be written', async () => {
     const { products } = shop()
     await products.create({ name: 'a', size: { width: 1 } })
-    const fields = ['name', 'size.width'] as const
+    const fields = ['id', 'name', 'size.width'] as const
     const item = await products.list({ fields, size: { exists: true } }).first()
-    expect(item).toEqual({ name: 'a', size: { width: 1 } })
+    expect(item).toEqual({ id: item?.id, name: 'a', size: { width: 1 } })
     if (item) expect(await products.patch(item, { stock: 3 })).toMatchObject({ stock: 3 })
   })
 })

@@ -29,8 +29,10 @@ function namedIn(tests: string): Named[] {
     })
 }
 
-test('there are 30, in their order', () => {
-  expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 30 }, (_, at) => at + 1))
+test('they are there, in their order', () => {
+  const all = Array.from({ length: 32 }, (_, at) => at + 1)
+  // 31 is not promised yet.
+  expect(rows.map(({ number }) => number)).toEqual(all.filter(each => each !== 31))
 })
 
 describe('the tests that a promise names exist', () => {
@@ -51,7 +53,7 @@ describe('the tests that a promise names exist', () => {
   )
 
   test('by hand', () => {
-    const scripts = [...document.matchAll(/`(bench\/[\w-]+\.ts)`/g)].map(([, path = '']) => path)
+    const scripts = [...document.matchAll(/`(bench\/[\w/-]+\.ts)`/g)].map(([, path = '']) => path)
     expect(scripts.length).toBeGreaterThan(2)
     expect(scripts.filter(path => !existsSync(join(root, path)))).toEqual([])
   })

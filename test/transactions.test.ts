@@ -9,32 +9,13 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
-import { prepareSqlite, sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/sql-store.ts'
 import type { Store } from '../src/store/store.ts'
-import { openPostgres, usePostgres } from './stores/postgres.ts'
-import { newFile, openDatabase } from './stores/sqlite.ts'
+import { usePostgres } from './stores/postgres.ts'
+import { openDatabase } from './stores/sqlite.ts'
+import { TRANSACTIONAL } from './stores/transactional.ts'
 
 usePostgres()
-
-let tables = 0
-const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
-  memory: async () => () => memoryStore(),
-  async SQLite() {
-    const db = await openDatabase()
-    return () => sqlStore({ db, create: true })
-  },
-  async 'SQLite with a reader'() {
-    const file = newFile()
-    const db = await openDatabase(file)
-    await prepareSqlite(db, { reader: await openDatabase(file) })
-    return () => sqlStore({ db, create: true })
-  },
-  async PostgreSQL() {
-    const db = openPostgres()
-    const at = ++tables
-    return (name = '') => sqlStore({ db, table: `tx${at}_${++tables}${name}`, create: true })
-  },
-}
 
 const DECLINED = new HttpError(402, 'The card was declined')
 
@@ -42,10 +23,11 @@ const DECLINED = new HttpError(402, 'The card was declined')
 async function shop(make: () => Store, workTime = 5000) {
   const blobs = memoryBlobs()
   const runs: string[] = []
+  const store = make()
   const orders = defineCollection({
     name: 'orders',
     schema: z.object({ product_id: z.string(), state: z.string() }),
-    store: make(),
+    store,
     parents: { product_id: { collection: 'products', onDelete: 'cascade' } },
   })
   const products = defineCollection({
@@ -106,10 +88,10 @@ async function shop(make: () => Store, workTime = 5000) {
         headers: { 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) },
       }),
     )
-  return { api, products, orders, blobs, runs, stocks, post }
+  return { api, products, orders, store, blobs, runs, stocks, post }
 }
 
-describe.each(Object.entries(STORES))('%s', (_name, open) => {
+describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
   const opened = async (workTime?: number) => shop(await open(), workTime)
 
   it('all changes of the work happen, or none', async () => {
@@ -272,6 +254,29 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     await api.collection(products).create({ name: 'a', stock: 1 })
     await api.close()
   })
+
+  it('the wait for others counts in workTime: a 503 with Retry-After, before the work begins', async () => {
+    const { api, products, orders, store, post } = await opened(200)
+    const { id } = await api.collection(products).create({ name: 'a', stock: 1 })
+    let release = () => {}
+    const gate = new Promise<void>(resolve => {
+      release = resolve
+    })
+    // As many as run at the same time.
+    const holding = [1, 2, 3, 4].map(() => store.transaction?.([store], () => gate))
+    const began: string[] = []
+    const waiting = api.transaction(async () => void began.push('work'))
+    const created = post('/orders', { product_id: id, state: 'new' })
+    await expect(waiting).rejects.toMatchObject({ status: 503 })
+    const { status, headers } = await created
+    expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+    release()
+    await Promise.all(holding)
+    expect(began).toEqual([])
+    // The one that the hook of the product has created.
+    expect(await api.collection(orders).count()).toBe(1)
+    await api.close()
+  })
 })
 
 const named = (name: string, store: Store) =>
@@ -315,7 +320,7 @@ describe('several databases', () => {
         await tx.collection('cars').create(create)
         await tx.collection('parts').create(create)
       },
-      { of: api.definition.defaultVersion.collections.get('parts') ?? '' },
+      { of: api.collections.parts },
     )
     expect(await api.collection('parts').count()).toBe(1)
     await api.close()

@@ -1,7 +1,11 @@
 // Declarations that are made at run time: the names in them are texts, as from JavaScript.
 import type { z } from 'zod'
 import { type Collection, defineCollection } from '../src/index.ts'
-import type { ActionContext, Action as AnyAction, Declaration } from '../src/model/definition.ts'
+import type {
+  ActionContext,
+  Action as AnyAction,
+  Declaration,
+} from '../src/model/types/declaration.ts'
 
 interface Action extends Omit<AnyAction, 'run'> {
   run?(context: ActionContext & { readonly input: Readonly<Record<string, unknown>> }): unknown

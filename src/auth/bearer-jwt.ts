@@ -112,8 +112,8 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     if (!principal) throw invalidToken('The access token names no principal')
     const { exp = 0 } = payload
     if (!Number.isFinite(exp)) throw invalidToken('The access token has no date of expiry')
-    const until = Math.min(Date.now() + cache * 1000, exp * 1000)
-    if (cache > 0) known.set(token + baseUrl, principal, until)
+    const lifetime = Math.min(cache * 1000, exp * 1000 - Date.now())
+    if (cache > 0) known.set(token + baseUrl, principal, lifetime)
     return principal
   }
 

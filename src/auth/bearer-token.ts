@@ -111,13 +111,13 @@ export function createTokenCache<T>() {
     get(token: string): T | undefined {
       const key = toKey(token)
       const entry = known.get(key)
-      if (entry && entry.until > Date.now()) return entry.value
+      if (entry && entry.until > performance.now()) return entry.value
       known.delete(key)
       return undefined
     },
-    /** @param until milliseconds since 1970. */
-    set(token: string, value: T, until: number): void {
-      known.set(toKey(token), { value, until })
+    /** @param lifetime in milliseconds. */
+    set(token: string, value: T, lifetime: number): void {
+      known.set(toKey(token), { value, until: performance.now() + lifetime })
       if (known.size <= MAX_TOKENS) return
       const [oldest = ''] = known.keys()
       known.delete(oldest)

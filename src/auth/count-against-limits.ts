@@ -10,10 +10,8 @@ import type { CountedWindow } from './window-counter.ts'
 interface State {
   readonly policy: Policy
   readonly remaining: number
-  /** When the window ends, in milliseconds since 1970. */
-  readonly reset: number
-  /** The seconds until then. */
-  readonly seconds: number
+  /** How long the window still lasts, in milliseconds. */
+  readonly left: number
   readonly exceeded: boolean
 }
 
@@ -50,15 +48,18 @@ function countFrom(
 /** @returns `undefined` where the store of a limiter is down, and requests pass then. */
 function countFor(policy: Policy, limit: RateLimit, key: string): Awaitable<State | undefined> {
   if (policy.limiter) return askLimiter(limit, policy, policy.limiter, key)
-  const now = Date.now()
+  const now = performance.now()
   const { used, end } = policy.counter.add(key, now)
-  return toState(policy, policy.points - used, end, now)
+  return toState(policy, policy.points - used, end - now)
 }
 
-/** @param left how many requests are left; below zero where this one is too many. */
-function toState(policy: Policy, left: number, reset: number, now: number): State {
-  const seconds = Math.max(0, Math.ceil((reset - now) / 1000))
-  return { policy, remaining: Math.max(0, left), reset, seconds, exceeded: left < 0 }
+/**
+ * @param points how many requests are left; below zero where this one is too many.
+ * @param milliseconds until the window ends.
+ */
+function toState(policy: Policy, points: number, milliseconds: number): State {
+  const left = Math.max(0, milliseconds)
+  return { policy, remaining: Math.max(0, points), left, exceeded: points < 0 }
 }
 
 /** The answers of limiters that are awaited: no request waits for ever for a store that hangs. */
@@ -70,10 +71,8 @@ async function askLimiter(
   limiter: Limiter,
   key: string,
 ): Promise<State | undefined> {
-  const stateOf = (left: number, { msBeforeNext }: LimiterResult) => {
-    const now = Date.now()
-    return toState(policy, left, now + Math.max(0, msBeforeNext), now)
-  }
+  const stateOf = (points: number, { msBeforeNext }: LimiterResult) =>
+    toState(policy, points, msBeforeNext)
   const toUnavailable = (cause?: unknown) => {
     const message = 'Requests cannot be counted at the moment. Try again later.'
     const headers = ['Retry-After', '5']
@@ -107,11 +106,11 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
   const windows: CountedWindow[] = []
   let error: HttpError | undefined
   for (const policy of limit.policies) {
-    const now = Date.now()
+    const now = performance.now()
     const window = policy.failedLogins.add(address, now)
     windows.push(window)
     if (window.used <= policy.points) continue
-    const state = toState(policy, policy.points - window.used, window.end, now)
+    const state = toState(policy, policy.points - window.used, window.end - now)
     error = tooManyRequests(limit, state, [state])
     break
   }
@@ -129,12 +128,13 @@ function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): 
   for (const state of states) {
     // The policy that refuses the request is reported; otherwise the one with the fewest left.
     if (state.exceeded || state.remaining < tightest.remaining) tightest = state
-    const { policy, remaining, seconds } = state
+    const { policy, remaining } = state
     policies += policies === '' ? policy.printed : `, ${policy.printed}`
-    const printed = `"${policy.name}";r=${remaining};t=${seconds}`
+    const printed = `"${policy.name}";r=${remaining};t=${toSeconds(state)}`
     limits += limits === '' ? printed : `, ${printed}`
   }
-  const { policy, remaining, reset: time } = tightest
+  const { policy, remaining, left } = tightest
+  const time = Date.now() + left
   return [
     'X-RateLimit-Limit',
     String(policy.points),
@@ -149,9 +149,13 @@ function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): 
   ]
 }
 
+function toSeconds({ left }: State): number {
+  return Math.ceil(left / 1000)
+}
+
 function tooManyRequests(limit: RateLimit, exceeded: State, states: readonly State[]): HttpError {
   const { points, duration } = exceeded.policy
-  const seconds = Math.max(1, exceeded.seconds)
+  const seconds = Math.max(1, toSeconds(exceeded))
   const message = `Too many requests. Allowed: ${points} in ${duration} s; try again in ${seconds} s.`
   return new HttpError(429, [{ message, type: 'too_many_requests' }], {
     headers: [...printRateLimitHeaders(limit, states), 'Retry-After', String(seconds)],

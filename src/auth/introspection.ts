@@ -85,7 +85,7 @@ export function introspection(options: IntrospectionOptions): Scheme {
       (issuer === undefined || claims.iss === undefined || claims.iss === issuer) &&
       (audience === undefined || isAudience(claims.aud, audience))
     const value = (active ? toPrincipal(claims, options.principal) : undefined) ?? 'inactive'
-    if (cache > 0) known.set(token, value, Math.min(now + cache * 1000, exp))
+    if (cache > 0) known.set(token, value, Math.min(cache * 1000, exp - now))
     return value
   }
 

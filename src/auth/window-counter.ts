@@ -3,7 +3,7 @@
 /** The window of one key. */
 export interface CountedWindow {
   used: number
-  /** In milliseconds since 1970. */
+  /** By the clock of `now`. */
   readonly end: number
 }
 
@@ -20,7 +20,10 @@ export class WindowCounter {
     this.#milliseconds = duration * 1000
   }
 
-  /** Counts one for a key. The first one starts the window of the key. */
+  /**
+   * Counts one for a key. The first one starts the window of the key.
+   * @param now `performance.now()`, which no clock that is set moves.
+   */
   add(key: string, now: number): CountedWindow {
     const current = this.#windows.get(key)
     if (current && current.end > now) {

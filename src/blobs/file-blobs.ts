@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
-import { UnavailableError } from '../store/errors.ts'
+import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import type { BlobStore } from './blob-store.ts'
 
 const KEY = /^[A-Za-z0-9_-]{24}$/
@@ -81,12 +81,14 @@ export function fileBlobs(folder: string): BlobStore {
   }
 }
 
-/** A full, broken or read-only disk, no free descriptors, or a content that was removed meanwhile. */
-const UNAVAILABLE = new Set(['ENOENT', 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+/** A broken or read-only disk, no free descriptors, or a content that was removed meanwhile. */
+const UNAVAILABLE = new Set(['ENOENT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
 
 function toStoreError(error: unknown): unknown {
-  const known = error instanceof Error && 'code' in error && UNAVAILABLE.has(String(error.code))
-  if (!known) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (FULL.has(code)) return new DiskFullError({ cause: error })
+  if (!UNAVAILABLE.has(code)) return error
   return new UnavailableError('The folder of the blobs cannot be used', { cause: error })
 }
 

@@ -29,7 +29,7 @@ type Collections = Readonly<Record<string, { readonly def: Def }>>
 /** The collections of an api, or of one of its versions, by name. */
 type NamedOf<A, V> = A extends { readonly versions: infer Versions }
   ? NamedOf<Versions[`v${V & number}` & keyof Versions], V>
-  : A extends { readonly named: infer Named extends Collections }
+  : A extends { readonly collections: infer Named extends Collections }
     ? Named
     : never
 
@@ -113,8 +113,8 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     : [options: ClientOptions<A, V>]
 ): Client<A, V> {
   const { version, methods = {}, ids = {}, cache = 100, ...rest }: PlainOptions = options ?? {}
-  const root = url.replace(/\/$/, '') + (version === undefined ? '' : `/v${version}`)
-  const shared: Shared = { send: createSend(rest), cache: new Map(), cacheSize: cache }
+  const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
+  const shared: Shared = { send: createSend(rest), cache: new Map(), max: cache }
   const create = (name: string) => {
     const place = {
       name,

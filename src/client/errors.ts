@@ -5,17 +5,15 @@ import type { Conflict } from '../model/conflict-error.ts'
 /** An error response. `message` joins the messages of its issues. */
 export class HttpError extends Error {
   override readonly name: string = 'HttpError'
-  readonly status: number
+  declare readonly status: number
   /** The issues of the response. A response that is not the api's has one issue, with its status. */
-  readonly errors: readonly ErrorEntry[]
+  declare readonly errors: readonly ErrorEntry[]
   /** The headers of the response: `Retry-After`, `WWW-Authenticate` … */
-  readonly headers: Headers
+  declare readonly headers: Headers
 
   constructor(status: number, errors: readonly ErrorEntry[], headers: Headers) {
     super([...new Set(errors.map(({ message }) => message))].join('; '))
-    this.status = status
-    this.errors = errors
-    this.headers = headers
+    Object.assign(this, { status, errors, headers })
   }
 }
 
@@ -25,12 +23,19 @@ export class HttpError extends Error {
  */
 export class ConflictError extends HttpError implements Conflict {
   override readonly name = 'ConflictError'
-  readonly mine: unknown
-  readonly theirs: unknown
+  declare readonly mine: unknown
+  declare readonly theirs: unknown
 
-  constructor({ status, errors, headers }: HttpError, { mine, theirs }: Conflict) {
+  constructor({ status, errors, headers }: HttpError, conflict: Conflict) {
     super(status, errors, headers)
-    this.mine = mine
-    this.theirs = theirs
+    Object.assign(this, conflict)
   }
+}
+
+/** Creates the error for what no api of this library answers. It is final: nothing is sent again for it. */
+export function notAnAnswer(
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  message = `Status ${status}: not an answer of this api`,
+): HttpError {
+  return new HttpError(status, [{ message, code: status }], headers)
 }

@@ -1,22 +1,26 @@
 // Lists over HTTP: page after page by `Link`, iterated one page ahead.
 import type { List, Page } from '../model/resource.ts'
+import { notAnAnswer } from './errors.ts'
+import { link } from './send.ts'
 
 /** A page as it was received. */
 export interface Received<T> {
-  readonly value: readonly T[]
+  readonly status: number
   readonly headers: Headers
+  readonly value: readonly T[]
 }
 
-export interface ReadOptions {
-  /** Whether to request the total. */
-  readonly counts?: boolean
-  /** Whether the page belongs to a walk: it is cached only if it is the whole list. */
-  readonly walks?: boolean
-  readonly stop?: AbortSignal
-}
-
-/** Reads the page of a query string. */
-export type ReadPage<T> = (query: string, options: ReadOptions) => Promise<Received<T>>
+/**
+ * Reads the page of a query string.
+ * @param counts whether to request the total.
+ * @param walks whether the page belongs to a walk: it is cached only if it is the whole list.
+ */
+export type ReadPage<T> = (
+  query: string,
+  signal: AbortSignal | undefined,
+  counts?: boolean,
+  walks?: boolean,
+) => Promise<Received<T>>
 
 /** The limit of each request of a walk; a collection may return fewer items. */
 const PAGE_SIZE = 100
@@ -31,49 +35,54 @@ export function createList<T>(
   read: ReadPage<T>,
   print: (limit?: number) => string,
   limit: number | undefined,
+  signal: AbortSignal | undefined,
 ): List<T> {
   const most = limit ?? Number.MAX_VALUE
 
-  async function readPage(query: string): Promise<Page<T>> {
-    const { value, headers } = await read(query, { counts: true })
+  /** @param walks whether the page, and those that follow it, belong to a walk. */
+  async function readPage(query: string, inner = signal, walks = false): Promise<Page<T>> {
+    const received = await read(query, inner, !walks, walks)
+    const { value, headers } = received
     const total = headers.get('x-result-count')
     const follow = async (relation: string) => {
       const link = findLink(headers, relation)
-      return link === undefined ? undefined : readPage(link)
+      if (link === undefined) return undefined
+      // It might never end.
+      if (relation === 'next' && (link === query || value.length === 0)) throw notAnAnswer(received)
+      return readPage(link, inner, walks)
     }
     return {
       items: value,
-      total: total === null ? undefined : Number(total),
+      total: total ? Number(total) : undefined,
       next: () => follow('next'),
       previous: () => follow('previous'),
     }
   }
 
   async function* walk(): AsyncGenerator<T, void> {
-    const controller = new AbortController()
-    const options = { walks: true, stop: controller.signal }
+    const [controller, unlink] = link(signal)
     let left = most
-    let ahead = left > 0 ? read(print(Math.min(left, PAGE_SIZE)), options) : undefined
     try {
-      while (ahead) {
-        const { value, headers }: Received<T> = await ahead
-        const next = findLink(headers, 'next')
-        const more = next !== undefined && left > value.length
-        ahead = more ? read(next, options) : undefined
+      let ahead: Promise<Page<T> | undefined> | undefined =
+        left > 0 ? readPage(print(Math.min(left, PAGE_SIZE)), controller.signal, true) : undefined
+      for (let page = await ahead; page; page = await ahead) {
+        const { items } = page
+        ahead = left > items.length ? page.next() : undefined
         // The next turn of the loop throws its failure.
         ahead?.catch(() => {})
-        yield* value.slice(0, left)
-        left -= value.length
+        yield* items.slice(0, left)
+        left -= items.length
       }
     } finally {
+      unlink()
       controller.abort()
     }
   }
 
   return {
     [Symbol.asyncIterator]: walk,
-    page: () => readPage(print(limit)),
-    first: async () => (most > 0 ? (await read(print(1), {})).value[0] : undefined),
+    page: async () => readPage(print(limit)),
+    first: async () => (most > 0 ? (await read(print(1), signal)).value[0] : undefined),
     async toArray({ max = MAX_ITEMS } = {}) {
       const items: T[] = []
       for await (const item of walk()) {
@@ -88,10 +97,5 @@ export function createList<T>(
 
 /** Finds the query string of a link. Its path is not used: behind a proxy it may be another one. */
 export function findLink(headers: Headers, relation: string): string | undefined {
-  const links = headers.get('link') ?? ''
-  const end = links.indexOf(`>; rel="${relation}"`)
-  if (end === -1) return undefined
-  const address = links.slice(links.lastIndexOf('<', end), end)
-  const query = address.indexOf('?')
-  return query === -1 ? '' : address.slice(query)
+  return headers.get('link')?.match(`<[^>?]*([^>]*)>; rel="${relation}"`)?.[1]
 }

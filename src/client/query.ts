@@ -1,36 +1,68 @@
 // Query strings: `{ price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }` → `price[gte]=10&model.name[prefix]=Cl`.
 
-const OPERATORS = /^(?:eq|ne|gte?|lte?|n?in|like|prefix|exists)$/
+const OPERATORS = /^(eq|ne|gte?|lte?|n?in|like|prefix|exists)$/
+const PARAMETERS = /^(sort|fields|limit|offset|until|since(_id)?|max_id)$/
+
+/** What a list is of: the names of the collection and of its id. */
+interface Listed {
+  readonly name: string
+  readonly id: string
+}
 
 /**
  * Prints parameters and filters as a query string, with the `?`; empty where there are none. An object whose
- * keys are all operators is a condition; any other object holds conditions of its properties.
- * @param id the name of the id. An empty list becomes a filter for items without an id: it matches nothing.
- * @param where filters for fields whose names are parameters.
+ * keys are all operators is a condition; any other object holds conditions of its properties. `where` holds
+ * filters for fields whose names are parameters.
+ * @param listed absent for the input of an action: no property of it is a filter.
+ * @param words what is searched for.
+ * @throws TypeError for a value that is no filter, with the message of a call in process.
  */
-export function printQuery(query: object, id: string, where?: unknown): string {
+export function printQuery(query: object, listed?: Listed, words?: string): string {
   const parameters = new URLSearchParams()
-  const add = (path: string, value: unknown, name = path, operator = ''): void => {
-    if (Array.isArray(value)) {
-      const joined = /^n?in$/.test(operator)
-      if (name === 'sort' || name === 'fields') parameters.set(name, value.join())
-      else if (value.length === 0) operator === 'nin' || parameters.set(`${id}[exists]`, 'false')
-      else if (joined) addText(value.map(each => `${each}`.replace(/[\\,]/g, '\\$&')).join())
-      else value.forEach(addText)
-    } else if (value && typeof value === 'object') {
-      const entries = Object.entries(value)
-      const isCondition = entries.every(([key]) => OPERATORS.test(key))
-      for (const [key, each] of entries) {
-        if (isCondition) add(path, each, name, key)
-        else add(`${path}.${key}`, each, name === path ? undefined : `filter[${path}.${key}]`)
-      }
-    } else if (value !== undefined) addText(value)
-
-    function addText(text: unknown): void {
-      parameters.append(operator ? `${name}[${operator}]` : name, `${text}`)
+  const add = (path: string, name: string, operator: string, value: unknown): void => {
+    const key = operator === 'eq' ? name : `${name}[${operator}]`
+    const values = [value].flat().map(toPlain)
+    const texts = values.flatMap(each => {
+      if (!listed && each === undefined) return []
+      if (!listed || /^(str|num|boo)/.test(typeof each)) return `${each}`
+      throw new TypeError(
+        `${listed.name}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(each)}. Leave it out, or write { exists: false }`,
+      )
+    })
+    const isOne = texts.length > 0 && /^n?in$/.test(operator)
+    for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
+    // Every item has an id: this matches nothing.
+    if (listed && texts.length === 0 && operator[0] !== 'n')
+      parameters.set(`${listed.id}[exists]`, 'false')
+  }
+  const walk = (path: string, value: unknown, isReserved?: boolean): void => {
+    const entries = isObject(value) ? Object.entries(value) : []
+    const isCondition = listed && entries.every(([key]) => OPERATORS.test(key))
+    const name = isReserved ? `filter[${path}]` : path
+    // An object without keys is a date, or no filter.
+    if (entries.length === 0) add(path, name, 'eq', value)
+    for (const [key, each] of entries) {
+      if (isCondition) add(path, name, key, each)
+      else walk(`${path}.${key}`, each, isReserved)
     }
   }
-  for (const [name, value] of Object.entries(query)) add(name, value)
-  for (const [name, value] of Object.entries(where ?? {})) add(name, value, `filter[${name}]`)
-  return parameters.size > 0 ? `?${parameters}` : ''
+  for (const [name, value] of Object.entries(query)) {
+    if (listed && name === 'where')
+      for (const [field, each] of Object.entries(value ?? {})) walk(field, each, true)
+    else if (!listed || !PARAMETERS.test(name)) walk(name, value)
+    else if (value !== undefined) parameters.set(name, String(toPlain(value)))
+  }
+  if (words !== undefined) parameters.set('q', words)
+  return `${parameters}` && `?${parameters}`
+}
+
+const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Prints a date as its ISO text, as JSON does; other values stay, an invalid date too. */
+function toPlain(value: unknown): unknown {
+  return (value as Partial<Pick<Date, 'toJSON'>> | null | undefined)?.toJSON?.() ?? value
 }

@@ -1,16 +1,16 @@
 // One collection over HTTP.
 import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
-import { ConflictError, HttpError } from './errors.ts'
-import { createList, findLink, type ReadOptions, type Received } from './list.ts'
-import { printQuery } from './query.ts'
-import { anyOf, type Reply, type Send, wait } from './send.ts'
+import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
+import { createList, findLink, type ReadPage, type Received } from './list.ts'
+import { isObject, printQuery } from './query.ts'
+import { type Reply, type Send, wait } from './send.ts'
 
 /** What the resources of a client share. */
 export interface Shared {
   readonly send: Send
   /** Replies that may still be current, by preference and address; the oldest first. */
   readonly cache: Map<string, Reply>
-  readonly cacheSize: number
+  readonly max: number
 }
 
 export interface Place {
@@ -26,7 +26,7 @@ type Item = Readonly<Record<string, unknown>>
 type Id = string | number
 
 /** The target of a create, and of an action on the collection. */
-const COLLECTION = Symbol('collection')
+const COLLECTION = Symbol()
 
 type Target = Id | Item | typeof COLLECTION
 
@@ -38,25 +38,27 @@ const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
 /** Creates the resource of a collection. Every other name of a property is an action. */
-export function createResource({ name, url, id, methods }: Place, shared: Shared): Resource {
-  const { send, cache, cacheSize } = shared
+export function createResource(place: Place, { send, cache, max }: Shared): Resource {
+  const { name, url, id, methods } = place
   /** The entity tag of each received item, with quotes; for an item of a list the query that selects its fields. */
   const sources = new WeakMap<object, string>()
 
   const toUrl = (target: unknown): string => {
     const value = isObject(target) ? target[id] : target
     if (value === COLLECTION) return url
-    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) {
+    // A URL cannot have the segments `.` and `..`, escaped or not.
+    if (typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))) {
       // A dot would begin the extension of a format.
       return `${url}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
     }
-    throw new TypeError(`The ${id} of ${name} must be a text or a number, not ${String(value)}`)
+    throw new TypeError(`${name}: the ${id} must be a text or number, not ${String(value)}`)
   }
 
   /** Reads an address through the cache. A page of a walk is cached only if it is the whole list. */
   async function get(
     address: string,
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
+    fits: (value: unknown) => boolean = () => true,
     prefer?: string,
     walks?: boolean,
   ): Promise<Reply> {
@@ -65,11 +67,12 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
     const fresh = await send({ method: 'GET', url: address, headers, signal })
     const reply = fresh.status === 304 && known ? known : fresh
+    if (!fits(reply.value)) throw notAnAnswer(reply)
     const keeps = reply.headers.has('etag') && !(walks && findLink(reply.headers, 'next'))
     cache.delete(entry)
     if (keeps) cache.set(entry, reply)
     // The first one was not used for the longest time.
-    for (const oldest of cache.keys()) if (cache.size > cacheSize) cache.delete(oldest)
+    for (const oldest of cache.keys()) if (cache.size > max) cache.delete(oldest)
     return reply
   }
 
@@ -80,22 +83,21 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   }
 
   const read = async (target: unknown, { signal }: CallOptions = {}): Promise<Item> =>
-    remember(await get(toUrl(target), signal))
+    remember(await get(toUrl(target), signal, isObject))
 
-  function list(path: string, query: Item, { signal }: CallOptions = {}) {
-    const selected = printQuery({ fields: query.fields }, id)
-    const readPage = async (text: string, { counts, walks, stop }: ReadOptions) => {
+  function list(path: string, query: Item, { signal }: CallOptions = {}, words?: string) {
+    const selected = printQuery({ fields: query.fields }, place)
+    const readPage: ReadPage<Item> = async (text, signal, counts, walks) => {
       const prefer = counts ? undefined : 'count=none'
-      const page = await get(url + path + text, anyOf(signal, stop), prefer, walks)
+      const page = await get(url + path + text, signal, isList, prefer, walks)
       const received = page as Reply & Received<Item> // as the types of the api say
       for (const item of received.value) {
         if (!sources.has(item)) sources.set(item, selected)
       }
       return received
     }
-    const { where, ...rest } = query
-    const print = (limit?: number) => printQuery({ ...rest, limit }, id, where)
-    return createList(readPage, print, query.limit as number | undefined)
+    const print = (limit?: number) => printQuery({ ...query, limit }, place, words)
+    return createList(readPage, print, query.limit as number | undefined, signal)
   }
 
   /**
@@ -106,9 +108,9 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     const source = sources.get(target)
     if (source === undefined) throw foreignObject(name)
     if (source.startsWith('"')) return source
-    const now = await get(toUrl(target) + source, signal).catch(toUndefined)
+    const now = await get(toUrl(target) + source, signal, isObject).catch(toUndefined)
     if (JSON.stringify(now?.value) === JSON.stringify(target)) return now && tagOf(now.headers)
-    const message = 'The item was changed since it was listed'
+    const message = 'The item was changed since the list'
     throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
   }
 
@@ -122,16 +124,17 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   ): Promise<Item> {
     const depends = isObject(target) && !ifMatch && !unconditional
     const tag = depends ? await findTag(target, signal) : ifMatch
-    return remember(
-      await send({
-        method,
-        url: toUrl(target) + path,
-        place: name + path,
-        headers: { 'if-match': tag, prefer: 'return=representation' },
-        body: toBody(body),
-        signal,
-      }),
-    )
+    const reply = await send({
+      method,
+      url: toUrl(target) + path,
+      place: name + path,
+      headers: { 'if-match': tag, prefer: 'return=representation' },
+      body: toBody(body),
+      signal,
+    })
+    // An action may give anything.
+    if (!path && !isObject(reply.value)) throw notAnAnswer(reply)
+    return remember(reply)
   }
 
   /** Writes; on a conflict it reads the current item for the error. */
@@ -171,14 +174,14 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
    */
   async function act(action: string, words: readonly unknown[]): Promise<unknown> {
     const [first] = words
-    const hasTarget = isObject(first) ? sources.has(first) : first !== undefined
+    const hasTarget = typeof first === 'object' ? sources.has(Object(first)) : first !== undefined
     const rest = hasTarget ? words.slice(1) : words
     const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
     const target = hasTarget ? (first as Target) : COLLECTION
     const method = methods[action] ?? 'POST'
     if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
     if (method !== 'GET') return writeOnce(method, target, body, options, `/${action}`)
-    const address = `${toUrl(target)}/${action}${printQuery(body as object, id)}`
+    const address = `${toUrl(target)}/${action}${printQuery(body as object)}`
     return (await get(address, options.signal)).value
   }
 
@@ -191,10 +194,10 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
 
   const resource = {
     list: (query: Item = {}, options?: CallOptions) => list('', query, options),
-    search: (q: string, query: Item = {}, options?: CallOptions) =>
-      list('/search', { ...query, q }, options),
-    async count({ where, ...filters }: Item = {}, { signal }: CallOptions = {}) {
-      const { value } = await get(`${url}/count${printQuery(filters, id, where)}`, signal)
+    search: (words: string, query: Item = {}, options?: CallOptions) =>
+      list('/search', query, options, words),
+    async count(filters: Item = {}, { signal }: CallOptions = {}) {
+      const { value } = await get(`${url}/count${printQuery(filters, place)}`, signal, isCount)
       return (value as { count: number }).count
     },
     read,
@@ -215,21 +218,19 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
 /** Creates an object that makes its unknown properties when they are first read. */
 export function createProxy<T extends object>(known: T, make: (name: string) => unknown) {
   return new Proxy(known as T & Record<string, unknown>, {
-    get(made, name) {
+    get(made: Record<PropertyKey, unknown>, name) {
       // A promise would call `then`, and `JSON.stringify` `toJSON`.
-      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON' || name in made) {
-        return Reflect.get(made, name)
+      if (typeof name !== 'symbol' && name !== 'then' && name !== 'toJSON' && !(name in made)) {
+        made[name] = make(name)
       }
-      const values: Record<string, unknown> = made
-      values[name] = make(name)
-      return values[name]
+      return made[name]
     },
   })
 }
 
 function foreignObject(name: string): TypeError {
   return new TypeError(
-    `client.${name} did not give this object, so its version is unknown. Give the object itself, or its id and { ifMatch }.`,
+    `client.${name} did not give this object. Give the object itself, or its id and { ifMatch }`,
   )
 }
 
@@ -238,9 +239,8 @@ function tagOf(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }
 
-function isObject(value: unknown): value is Item {
-  return typeof value === 'object' && value !== null
-}
+const isList = (value: unknown) => Array.isArray(value) && value.every(isObject)
+const isCount = (value: unknown) => typeof Object(value).count === 'number'
 
 function isOptions(value: unknown): value is WriteOptions {
   return isObject(value) && Object.keys(value).every(name => OPTIONS.includes(name))

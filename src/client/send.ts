@@ -1,6 +1,6 @@
 // Sends a request until there is an answer: credentials, time-outs, retries, errors.
 import type { ErrorEntry } from '../errors.ts'
-import { HttpError } from './errors.ts'
+import { HttpError, notAnAnswer } from './errors.ts'
 
 /** How a client sends its requests. */
 export interface SendOptions {
@@ -15,8 +15,10 @@ export interface SendOptions {
    * `Idempotency-Key` for it; they are not sent again where the server does not know that header. Default 5.
    */
   readonly retries?: number | undefined
-  /** How many milliseconds an attempt may take. Default 30,000, with files no limit. */
+  /** How many milliseconds an attempt may take, its answer included. Default 30,000, with files no limit. */
   readonly timeout?: number | undefined
+  /** The most bytes of an answer's body. Default 67,108,864 (64 MiB). */
+  readonly maxBytes?: number | undefined
 }
 
 export interface Message {
@@ -42,37 +44,63 @@ const FIRST_WAIT = 100
 const MAX_WAIT = 10_000
 /** Milliseconds: with a longer `Retry-After` the error is thrown. */
 const MAX_RETRY_AFTER = 60_000
+const MAX_BYTES = 2 ** 26
+/** Milliseconds: a timer of more than 2 ** 31 ends at once. */
+const MAX_TIMER = 2e9
+
+type Body = FormData | string | undefined
 
 export type Send = (message: Message) => Promise<Reply>
 
-export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: SendOptions): Send {
+export function createSend({
+  auth,
+  retries = 5,
+  timeout = 30_000,
+  maxBytes = MAX_BYTES,
+  ...options
+}: SendOptions): Send {
   /** Whether writes are safe to repeat, by method and place. */
-  const takers = new Map<string, boolean>()
+  const takers: Record<string, boolean> = {}
 
-  async function attempt(message: Message, body: FormData | string | undefined): Promise<Reply> {
-    const { method, url, signal, place } = message
-    const isForm = body instanceof FormData
+  /** Sends a request once, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
+  async function sendOnce(message: Message, body: Body, signal: AbortSignal): Promise<Reply> {
+    const { method, place } = message
     const sent = {
       accept: 'application/json',
       authorization: typeof auth === 'function' ? await auth() : auth,
-      'content-type': isForm || !body ? undefined : 'application/json',
+      'content-type': typeof body === 'string' ? 'application/json' : undefined,
       ...message.headers,
     }
-    const response = await (options.fetch ?? fetch)(url, {
+    const init: RequestInit = {
       method,
-      headers: Object.entries(sent).filter((each): each is [string, string] => !!each[1]),
+      // Without those that are undefined.
+      headers: JSON.parse(JSON.stringify(sent)),
       body: body ?? null,
-      // A redirect may turn a write into a GET, whose answer would look like the item.
-      redirect: place ? 'manual' : 'follow',
-      signal: anyOf(signal, isForm ? undefined : AbortSignal.timeout(timeout)),
+      redirect: 'manual',
+      signal,
+    }
+    const request = (url: string) => (options.fetch ?? fetch)(url, init)
+    let response = await request(message.url)
+    const location = !place && !response.ok && response.headers.get('location')
+    if (location) {
+      const next = new URL(location, message.url)
+      if (next.origin === new URL(message.url).origin) response = await request(next.href)
+    }
+    const { ok, status, headers, body: stream } = response
+    let left = maxBytes
+    const counter = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.length
+        if (left < 0) throw notAnAnswer(response, `The answer has more than ${maxBytes} bytes`)
+        controller.enqueue(chunk)
+      },
     })
-    const { ok, status, headers } = response
-    const text = await response.text()
+    const text = await new Response(stream?.pipeThrough(counter, { signal })).text()
     const value = parse(text)
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
-    const { errors } = (value ?? {}) as { errors?: readonly ErrorEntry[] }
-    const other = { message: `An answer with status ${status} is not of the api`, code: status }
-    throw new HttpError(status, Array.isArray(errors) ? errors : [other], headers)
+    const { errors } = Object(value) as { errors?: readonly ErrorEntry[] }
+    const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
+    throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
   }
 
   async function send(message: Message): Promise<Reply> {
@@ -80,15 +108,15 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
     const keyed = { ...message, headers: { ...headers, 'idempotency-key': place && createKey() } }
     const text = body instanceof FormData ? body : JSON.stringify(body)
     for (let count = 0; ; count++) {
-      signal?.throwIfAborted()
       try {
-        return await attempt(keyed, text)
+        return await limitTime(typeof text === 'object' ? MAX_TIMER : timeout, signal, inner =>
+          sendOnce(keyed, text, inner),
+        )
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
-        if (count >= retries || !(after <= MAX_RETRY_AFTER)) throw error
+        if (count >= retries || after > MAX_RETRY_AFTER) throw error
         const isSafe = !place || (await takesKeys(method, place, message.url).catch(() => false))
-        signal?.throwIfAborted()
         if (!isSafe) throw error
         await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
       }
@@ -96,50 +124,70 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
   }
 
   /** Sends OPTIONS once for each place: a write is repeated only if the server knows its key. */
-  async function takesKeys(method: string, place: string, url: string): Promise<boolean> {
+  async function takesKeys(method: string, place: string, url: string) {
+    const describe = async () => {
+      const { value } = await send({ method: 'OPTIONS', url, signal: undefined })
+      return JSON.stringify((value as Readonly<Record<string, unknown>>)[method.toLowerCase()])
+    }
     const name = `${method} ${place}`
-    const known = takers.get(name)
-    if (known !== undefined) return known
-    const { value } = await send({ method: 'OPTIONS', url, signal: undefined })
-    const described = (value as Readonly<Record<string, unknown>>)[method.toLowerCase()]
-    const takes = /idempotency-?key/i.test(JSON.stringify(described))
-    takers.set(name, takes)
-    return takes
+    takers[name] ??= /idempotency-?key/i.test(await describe())
+    return takers[name]
   }
 
   return send
 }
 
-/** Finds how many milliseconds a retry must wait; `NaN` for an error that is final. */
+/** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
 function findWait(error: unknown): number {
   if (!(error instanceof HttpError)) return 0
   const { status, errors, headers } = error
   const isRunning = status === 409 && errors[0]?.type === 'idempotency_key'
-  if (!isRunning && ![408, 429, 502, 503, 504].includes(status)) return Number.NaN
-  const after = headers.get('retry-after') ?? '0'
-  return Math.max(
-    0,
-    /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now() || 0,
-  )
+  if (!isRunning && !/408|429|50[234]/.test(`${status}`)) return Number.MAX_VALUE
+  const after = headers.get('retry-after') ?? ''
+  return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
 }
 
-export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter(each => each !== undefined))
+/**
+ * Limits the time of work, and ends it with a signal. Not by `AbortSignal.timeout` and `AbortSignal.any`: Node 20
+ * may forget both when it collects garbage.
+ */
+async function limitTime<T>(
+  milliseconds: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const [controller, unlink] = link(outer)
+  const { signal } = controller
+  const timer = setTimeout(
+    () => controller.abort(new DOMException(`No answer in ${milliseconds} ms`, 'TimeoutError')),
+    Math.min(milliseconds, MAX_TIMER),
+  )
+  try {
+    return await new Promise((resolve, reject) => {
+      signal.onabort = () => reject(signal.reason)
+      work(signal).then(resolve, reject)
+    })
+  } finally {
+    clearTimeout(timer)
+    unlink()
+    // A `fetch` may keep the signal, and with it the answer.
+    signal.onabort = null
+  }
+}
+
+/** Creates a controller that aborts with a signal, until `unlink` is called. @throws its reason where it has aborted */
+export function link(signal: AbortSignal | undefined) {
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  return [controller, () => signal?.removeEventListener('abort', abort)] as const
 }
 
 /** Waits, unless the signal aborts. */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', stop)
-  })
+  const never = () => new Promise<void>(() => {})
+  return limitTime(milliseconds, signal, never).catch(() => signal?.throwIfAborted())
 }
 
 /** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */
@@ -147,17 +195,11 @@ function createKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** Parses and freezes JSON; `undefined` for anything else, such as the page of a proxy. */
+/** Parses and freezes JSON: the cache may return it again. `undefined` for anything else, such as the page of a proxy. */
 function parse(text: string): unknown {
   try {
-    return freeze(JSON.parse(text))
+    return JSON.parse(text, (_, value) => Object.freeze(value))
   } catch {
     return undefined
   }
-}
-
-/** Freezes a value and all in it: the cache may return it again. */
-function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value) for (const each of Object.values(value)) freeze(each)
-  return Object.freeze(value)
 }

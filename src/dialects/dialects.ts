@@ -3,10 +3,11 @@
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters, readWholeNumber, single } from '../http/parameters.ts'
-import type { Dialect, DialectList } from '../query.ts'
-import { isObject } from '../schema/values.ts'
+import { checkOptions, oneOf, type Rules } from '../options.ts'
+import type { Dialect, DialectErrors, DialectList } from '../query.ts'
+import { isObject, type Json } from '../schema/values.ts'
 
-export type { Dialect, DialectList } from '../query.ts'
+export type { Dialect, DialectErrors, DialectList } from '../query.ts'
 
 function parameter(givenName: string, givenValue: string): Parameter {
   const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]
@@ -20,13 +21,81 @@ function invalid(field: string, why: string): HttpError {
   return new HttpError(400, [{ message, field: name, type: 'invalid_value' }])
 }
 
+/** How {@link simpleRest} answers. */
+export interface SimpleRestOptions {
+  /**
+   * How `errors` look in JSON: a list, or an object of messages by their fields, with those of the whole as
+   * `root.serverError`. The latter is what react-admin reads, for an api that admin clients alone use. Default
+   * `list`.
+   */
+  readonly errors?: 'list' | 'byField' | undefined
+}
+
+const OPTIONS: Rules<SimpleRestOptions> = { errors: oneOf('list', 'byField') }
+
 /**
- * ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`.
+ * ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`. It is a dialect itself,
+ * and makes one with options.
  * @throws HttpError 400 for any other JSON.
+ * @example
+ * import { simpleRest } from 'rest-conventions/dialects'
+ * const dialects = [simpleRest({ errors: 'byField' })]
  */
-export const simpleRest: Dialect = {
-  name: 'simpleRest',
-  rewrite: (parameters, list) => withLimit(parameters.flatMap(readJson), list),
+export function simpleRest(options: SimpleRestOptions = {}): Dialect {
+  checkOptions('simpleRest', options, OPTIONS)
+  const { name, rewrite } = simpleRest
+  return { name, rewrite, errors: options.errors === 'byField' ? BY_FIELD : undefined }
+}
+
+simpleRest.rewrite = (parameters: readonly Parameter[], list: DialectList) =>
+  withLimit(parameters.flatMap(readJson), list)
+
+const BY_FIELD: DialectErrors = {
+  schema: {
+    type: 'object',
+    description: 'The message of each property that was sent, by its dotted path',
+    properties: {
+      root: {
+        type: 'object',
+        properties: { serverError: { type: 'string', description: 'The other messages' } },
+        required: ['serverError'],
+      },
+    },
+    additionalProperties: { type: 'string' },
+    minProperties: 1,
+  },
+  /**
+   * A form whose error stands at a field that it lacks sends nothing any more: such errors are of the whole. An
+   * empty input is not sent: what is required is said at the property too.
+   */
+  print(errors, body) {
+    const fields = new Map<string, string[]>()
+    const others: string[] = []
+    for (const { field = 'root', message, type } of errors) {
+      const isRoot = /^root(?:\.|$)/.test(field)
+      const isSent = !isRoot && hasPath(body, field)
+      if (!isSent) others.push(message)
+      if (isSent || (!isRoot && type === 'required' && isObject(body)))
+        fields.set(field, [...(fields.get(field) ?? []), message])
+    }
+    const byField = Array.from(fields, ([field, messages]) => [field, joinMessages(messages)])
+    const root = others.length > 0 && { root: { serverError: joinMessages(others) } }
+    return { ...Object.fromEntries(byField), ...root }
+  },
+}
+
+/** Whether a body has a property, null included, or an entry of a list. */
+function hasPath(body: Json | undefined, dotted: string): boolean {
+  let value: unknown = body
+  for (const name of dotted.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false
+    value = Reflect.get(value, name)
+  }
+  return true
+}
+
+function joinMessages(messages: readonly string[]): string {
+  return messages.join('. ').replaceAll('.. ', '. ')
 }
 
 /** Parameters that name a page, in any dialect. */

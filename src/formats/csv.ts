@@ -2,7 +2,8 @@
 // empty, an empty text is `""`; lists, records and values of several types are JSON.
 //
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
-// these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection").
+// these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection"). So does one that has
+// `'` in front of these already: a reader takes exactly one off.
 import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
 import { getValue, type Path } from '../schema/paths.ts'
@@ -101,7 +102,7 @@ function printCell(value: Json | undefined, json: boolean): string {
 
 function printText(text: string): string {
   if (text === '') return '""'
-  return quote(/^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text)
+  return quote(/^'*[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text)
 }
 
 function quote(text: string): string {

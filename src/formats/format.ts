@@ -57,6 +57,8 @@ export type Representation =
       readonly errors: readonly ErrorEntry[]
       /** The first error's message, where clients of a dialect look for it beside `errors`. */
       readonly message?: string | undefined
+      /** The errors as JSON, where a dialect prints them otherwise. */
+      readonly printed?: Item | undefined
     }
 
 /** What a format gets to read a body. */
@@ -127,6 +129,8 @@ export interface Format {
   readonly streams?: boolean
   /** Whether its bodies are forms, which may contain `_method`. */
   readonly form?: boolean
+  /** Whether a body in this format is answered in it, where `Accept` is absent or `*\/*`. Default false. */
+  readonly answersInKind?: boolean
   /** Prints the documentation of an api as pages: they are at `/docs` where a format of the api has this. */
   readonly docs?: DocsPrinter
   /** Header fields of every response in this format. */

@@ -34,9 +34,11 @@ function printJson(representation: Representation, type: string): string {
     case 'document':
       return representation.text ?? JSON.stringify(representation.data)
     case 'errors': {
-      const { status, errors, message } = representation
+      const { status, errors, message, printed = errors } = representation
       return JSON.stringify(
-        type === PROBLEM_TYPE ? problemBody(new AnyHttpError(status, errors)) : { message, errors },
+        type === PROBLEM_TYPE
+          ? problemBody(new AnyHttpError(status, errors))
+          : { message, errors: printed },
       )
     }
     default:

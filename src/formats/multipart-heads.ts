@@ -1,6 +1,8 @@
 // The delimiters and the heads of the parts of a multipart body (RFC 2046 §5.1.1), before busboy reads
 // them. busboy silently skips parts whose headers it cannot read: only the count of delimiters reveals
-// them. It decodes a part without a file name as a text: an image gets a name, which is no file's.
+// them. It decodes a part without a file name as a text: an image gets a name, which is no file's. It decodes
+// texts with U+FFFD for invalid bytes: every text gets the charset latin1, which keeps its bytes.
+import { isUtf8 } from 'node:buffer'
 
 /** The file name of a part that has none. */
 export const NO_FILE_NAME = 'rest-conventions-no-file-name'
@@ -8,8 +10,18 @@ export const NO_FILE_NAME = 'rest-conventions-no-file-name'
 /** The longest head that is held back until it is whole; busboy refuses longer ones. */
 const MAX_HEAD = 17 * 1024
 
+/** What busboy does not tell of the head of a part. */
+export interface PartHead {
+  /** As the part declares it. */
+  readonly charset: string
+  /** Whether the head itself, with the name of the part, is valid UTF-8. */
+  readonly isUtf8: boolean
+}
+
 /** Counts the delimiters of a body in chunks, and names the files without a name. */
 export class PartHeads {
+  /** Of each part, in their order. */
+  readonly heads: PartHead[] = []
   /** The delimiters so far, with the closing one: one more than the parts. */
   count = 0
   readonly #delimiter: Buffer
@@ -51,7 +63,10 @@ export class PartHeads {
         this.#closed = true
         passed.push(data.subarray(at, head + 2))
       } else if (opens && end !== -1 && end - head < MAX_HEAD) {
-        passed.push(data.subarray(at, head), nameFile(data.subarray(head, end)))
+        const bytes = data.subarray(head, end)
+        const charset = CHARSET.exec(bytes.toString('latin1'))?.[2] ?? 'utf-8'
+        this.heads.push({ charset, isUtf8: isUtf8(bytes) })
+        passed.push(data.subarray(at, head), nameFile(withLatin1(bytes)))
         at = end
       }
       start = data.indexOf(this.#delimiter, head)
@@ -67,6 +82,14 @@ const TYPE = /\r\ncontent-type:[ \t]*([\w.+-]+\/[\w.+-]+)/i
 const DISPOSITION = /\r\ncontent-disposition:[ \t]*form-data/i
 /** Types that are read as values of properties. */
 const VALUE = /^text\/(?:plain|xml)$|^application\/(?:xml|json|[\w.-]+\+json)$/i
+
+const CHARSET = /(\r\ncontent-type:[^\r]*?;[ \t]*charset=)"?([^\s;"]+)"?/i
+
+/** Replaces the charset that a part declares. */
+function withLatin1(head: Buffer): Buffer {
+  const text = head.toString('latin1')
+  return CHARSET.test(text) ? Buffer.from(text.replace(CHARSET, '$1latin1'), 'latin1') : head
+}
 
 /** Adds a file name to the head of a part of a binary type that has none, or an empty one. */
 function nameFile(head: Buffer): Buffer {

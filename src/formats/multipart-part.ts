@@ -27,16 +27,15 @@ export class PartReader {
     this.#remaining = context.limits.body
   }
 
-  /** Reads a part that busboy has buffered. */
-  async readField(name: string, value: string, info: FieldInfo): Promise<Part> {
+  /**
+   * Reads a part that busboy has buffered.
+   * @param latin1 one character for each byte.
+   */
+  async readField(name: string, latin1: string, info: FieldInfo, charset: string): Promise<Part> {
     checkEncoding(name, info)
-    // busboy gives `undefined` for an unknown charset, against its types.
-    if (value === undefined) throw partError(name, 'is in an unknown charset')
-    this.#countText(name, Buffer.byteLength(value), info.valueTruncated)
-    if (value.includes('\ufffd')) {
-      throw partError(name, 'is not valid UTF-8; a binary part needs a file name')
-    }
-    return this.#parse(name, info.mimeType, () => value.replace(/^\ufeff/, '')) ?? value
+    this.#countText(name, latin1.length, info.valueTruncated)
+    const value = decodePart(name, Buffer.from(latin1, 'latin1'), charset)
+    return (await this.#parse(name, info.mimeType, () => value.replace(/^\ufeff/, ''))) ?? value
   }
 
   /** Reads a part that streams: a file, or JSON with the file name that browsers add. */
@@ -55,7 +54,7 @@ export class PartReader {
           chunks.push(chunk)
         }
         this.#countText(name, 0, isCut(stream))
-        return this.#parse(name, mimeType, () => decodeText(Buffer.concat(chunks)))
+        return await this.#parse(name, mimeType, () => decodeText(Buffer.concat(chunks)))
       }
       return await this.#store(name, filename || undefined, stream)
     } finally {
@@ -72,7 +71,7 @@ export class PartReader {
   }
 
   /** Parses JSON or XML; `undefined` for other types. */
-  #parse(name: string, type: string, text: () => string): Part | undefined {
+  async #parse(name: string, type: string, text: () => string): Promise<Part | undefined> {
     const { fields, limits, issues } = this.#context
     const names = namesOf(name)
     if (JSON_TYPE.test(type)) {
@@ -81,7 +80,7 @@ export class PartReader {
     }
     if (!xml.types.includes(type)) return undefined
     const shape = shapeOf(fields && findValueField(fields, names))
-    return { json: parseXml(text(), shape, limits, issues, names.join('.')) }
+    return { json: await parseXml(text(), shape, limits, issues, names.join('.')) }
   }
 
   /** Stores a file; `undefined` of a file input without a chosen file. */
@@ -103,6 +102,24 @@ export class PartReader {
     if (!stream.readableEnded) throw new TypeError(`The upload of ${name} was not read to its end`)
     if (isCut(stream)) throw uploadTooLarge(name, limits.upload)
     return { json }
+  }
+}
+
+/** @throws HttpError 400 for bytes that are invalid in their charset. */
+function decodePart(name: string, bytes: Uint8Array, charset: string): string {
+  const decoder = createDecoder(name, charset)
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw partError(name, `is not valid ${decoder.encoding}; a binary part needs a file name`)
+  }
+}
+
+function createDecoder(name: string, charset: string) {
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true })
+  } catch {
+    throw partError(name, 'is in an unknown charset')
   }
 }
 

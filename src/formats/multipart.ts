@@ -9,7 +9,7 @@ import { form } from './form.ts'
 import { formValue, namesOf, type Part } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { checkName } from './json-value.ts'
-import { PartHeads } from './multipart-heads.ts'
+import { type PartHead, PartHeads } from './multipart-heads.ts'
 import { PartReader } from './multipart-part.ts'
 
 /** `multipart/form-data`, read only: forms with files. */
@@ -24,10 +24,7 @@ export const multipart: Format = {
 
 type NamedPart = readonly [name: string, part: Part | undefined]
 
-/**
- * Reads a body part by part. It settles when every upload is stored or has failed. A text or a name
- * with U+FFFD is refused, since busboy puts that character in the place of invalid bytes.
- */
+/** Reads a body part by part. It settles when every upload is stored or has failed. */
 async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json> {
   const { limits, signal } = context
   const boundary = boundaryOf(context)
@@ -35,6 +32,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   const parser = busboy({
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     defParamCharset: 'utf8',
+    defCharset: 'latin1',
     // busboy cuts at a limit: one more byte shows that there was more.
     limits: { fieldSize: limits.body + 1, fileSize: limits.upload + 1, parts: limits.parts + 1 },
   })
@@ -51,12 +49,16 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     parser.destroy()
     stop()
   }
-  function receive(name: string | undefined, read: (name: string) => Promise<Part | undefined>) {
+  function receive(
+    name: string | undefined,
+    read: (name: string, charset: string) => Promise<Part | undefined>,
+  ) {
     // A destroyed busboy still parses the present chunk.
     if (failure) return
     try {
-      const known = checkPartName(name)
-      const part = read(known).then((value): NamedPart => [known, value])
+      const head = heads.heads[parts.length]
+      const known = checkPartName(name, head)
+      const part = read(known, head?.charset ?? 'utf-8').then((value): NamedPart => [known, value])
       part.catch(fail)
       parts.push(part)
     } catch (error) {
@@ -74,7 +76,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   }
 
   parser.on('field', (name, value, info) => {
-    receive(name, known => reader.readField(known, value, info))
+    receive(name, (known, charset) => reader.readField(known, value, info, charset))
   })
   parser.on('file', (name, stream, info) => {
     stream.on('error', () => {}) // the reader of the stream gets it
@@ -119,9 +121,11 @@ function boundaryOf({ parameters }: ReadContext): string {
 }
 
 /** @throws HttpError 400 for a part without a name, or with one that no property can have. */
-function checkPartName(name: string | undefined): string {
+function checkPartName(name: string | undefined, head: PartHead | undefined): string {
   if (!name) throw malformed('has a part without a name')
-  if (name.includes('\ufffd')) throw malformed('has a part whose name is not valid UTF-8')
+  // busboy puts U+FFFD in the place of invalid bytes.
+  if (name.includes('\ufffd') && !head?.isUtf8)
+    throw malformed('has a part whose name is not valid UTF-8')
   for (const each of namesOf(name)) checkName(each, name)
   return name
 }

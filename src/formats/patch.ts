@@ -72,7 +72,9 @@ function apply(work: Work, operation: Json, at: number): void {
       break
     case 'replace': {
       const value = requireValue(operation, at)
-      remove(work, path, at)
+      find(work, path, at)
+      // A property is assigned, and so keeps its place.
+      if (Array.isArray(findParent(work, path, at))) remove(work, path, at)
       put(work, path, value, at)
       break
     }

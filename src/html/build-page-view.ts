@@ -1,9 +1,11 @@
 // Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
 // client may do.
+
 import { namesOf, parseControlName } from '../formats/form-values.ts'
 import { isWriter, type PageRequest, type Representation } from '../formats/format.ts'
-import { type HttpRequest, isRead } from '../http/message.ts'
+import type { HttpRequest } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
+import { isSafe } from '../http/methods.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import {
   type CollectionTarget,
@@ -13,8 +15,8 @@ import {
   type Target,
 } from '../model/routes.ts'
 import type { RequestContext } from '../operations/context.ts'
-import { mayChange } from '../operations/enforce-field-roles.ts'
 import { listBelow } from '../operations/root.ts'
+import { mayChange } from '../operations/write/enforce-field-roles.ts'
 import type { Fields } from '../schema/fields.ts'
 import { toLocalPath } from './markup.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
@@ -198,7 +200,7 @@ function listActions(
 ): FormAction[] {
   const { collection, kind, action } = target
   const writes = [...methods].flatMap(([method, name]): FormAction[] => {
-    if (isRead(method) || action) return []
+    if (isSafe(method) || action) return []
     const kind = name === 'create' || name === 'delete' ? name : 'change'
     const fields = findInputFields(target, name)
     return [{ name, kind, method, href: href(target), fields, choices }]

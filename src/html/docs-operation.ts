@@ -3,6 +3,7 @@ import type { Fields } from '../schema/fields.ts'
 import { printCall, printCurl } from './docs-samples.ts'
 import {
   describeType,
+  findShared,
   listProperties,
   makeSample,
   type Property,
@@ -71,8 +72,8 @@ function printSecurity(operation: Operation): Part {
 
 export function printProperties(properties: readonly Property[]): Markup {
   return markup`<dl class="rows">${properties.map(
-    ({ name, schema, required, description }) =>
-      markup`<div><dt><code>${name}</code>${required && markup` <b class="needed">required</b>`}</dt><dd>${printType(schema)}<span class="hint">${describe(schema, description)}</span></dd></div>`,
+    ({ name, schema, required, description, condition }) =>
+      markup`<div><dt><code>${name}</code>${required && markup` <b class="needed">required</b>`}</dt><dd>${printType(schema)}<span class="hint">${[condition, describe(schema, description)].filter(Boolean).join('. ')}</span></dd></div>`,
   )}</dl>`
 }
 
@@ -91,8 +92,17 @@ function describe(schema: Schema, description = schema.description): string {
     .replace(/\.\. /g, '. ')
 }
 
+/** Prints what a schema holds: its properties, or the type of a value without any. */
+export function printSchema(schema: Schema): Markup {
+  const properties = listProperties(schema)
+  const { ref: _ref, ...unnamed } = schema
+  return properties.length > 0
+    ? printProperties(properties)
+    : markup`<p>${describeType(unnamed)}<span class="hint">${describe(schema)}</span></p>`
+}
+
 function printType(schema: Schema): Part {
-  const name = schema.ref ?? schema.items?.ref
+  const name = findShared(schema)
   const text = describeType(schema)
   return name === undefined ? text : markup`<a href="${`#schema-${name}`}">${text}</a>`
 }
@@ -121,8 +131,7 @@ function printBody(operation: Operation): Part {
   const schema = findBody(operation)?.schema
   if (!schema) return undefined
   const types = Object.keys(operation.requestBody?.content ?? {})
-  const properties = listProperties(schema)
-  return markup`<h4>Body</h4>${properties.length > 0 ? printProperties(properties) : markup`<p>${schema.description}</p>`}<p class="hint">As ${types.join(', ')}</p>`
+  return markup`<h4>Body</h4>${printSchema(schema)}<p class="hint">As ${types.join(', ')}</p>`
 }
 
 function printResponses({ responses }: Operation): Markup {

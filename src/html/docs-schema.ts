@@ -16,12 +16,20 @@ export interface Schema {
   readonly readOnly?: boolean
   readonly minimum?: number
   readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
   readonly minLength?: number
   readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
   readonly pattern?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly items?: Schema
+  readonly propertyNames?: Schema
+  readonly additionalProperties?: Schema | boolean
+  readonly items?: Schema | false
+  readonly prefixItems?: readonly Schema[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
   readonly allOf?: readonly Schema[]
@@ -54,8 +62,10 @@ export function resolveReferences(document: Item): Item {
 /** Removes `null` from the values of a schema; returns a schema without `null` as it is. */
 function withoutNull(schema: Schema): Schema {
   const { type, anyOf, ...common } = schema
-  // A list of types is one type and null.
-  if (Array.isArray(type)) return { ...schema, type: type.find(each => each !== 'null') }
+  if (Array.isArray(type)) {
+    const types = type.filter(each => each !== 'null')
+    return types.length === type.length ? schema : { ...schema, type: types }
+  }
   const others = anyOf?.filter(each => each.type !== 'null') ?? []
   if (others.length === (anyOf ?? []).length) return schema
   return others.length === 1 ? { ...common, ...others[0] } : { ...common, anyOf: others }
@@ -68,25 +78,74 @@ export function describeType(schema: Schema): string {
   return describeValues(values) + (values === schema ? '' : ' or null')
 }
 
+/** Finds the shared schema that a schema is, or that its values are of. */
+export function findShared(schema: Schema): string | undefined {
+  const { ref, items, additionalProperties: values } = withoutNull(schema)
+  return ref ?? (items || undefined)?.ref ?? (typeof values === 'object' ? values.ref : undefined)
+}
+
 function describeValues(schema: Schema): string {
-  const { ref, type, items, format, contentEncoding } = schema
+  const { ref, type, format, contentEncoding } = schema
   if (ref !== undefined) return ref
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return `one of ${schema.enum.map(String).join(', ')}`
-  const options = schema.oneOf ?? schema.anyOf
-  if (options && !type) return [...new Set(options.map(describeType))].join(' or ')
-  if (type === 'array') return items ? `list of ${describeType(items)}` : 'list'
-  const kind = format ?? contentEncoding
-  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
+  const options = listOptions(schema)
+  if (options.length > 0 && !type) return joinTypes(options)
+  const types = [type ?? 'any'].flat()
+  if (types[0] === 'array') return describeList(schema)
+  if (types[0] === 'object') return describeObject(schema)
+  const kind = format ?? contentEncoding ?? options.flatMap(each => each.format ?? []).join(' or ')
+  return `${types.join(' or ')}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
 }
 
-function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): string {
+function listOptions({ oneOf, anyOf = [] }: Schema): readonly Schema[] {
+  return oneOf ?? anyOf
+}
+
+function joinTypes(schemas: readonly Schema[]): string {
+  return [...new Set(schemas.map(describeType))].join(' or ')
+}
+
+/** A tuple is described as in TypeScript: `[number, ...string]`. */
+function describeList({ prefixItems, items, minItems, maxItems }: Schema): string {
+  if (prefixItems) {
+    const rest = items ? [`...${describeType(items)}`] : []
+    return `[${[...prefixItems.map(describeType), ...rest].join(', ')}]`
+  }
+  const bounds = printBounds(minItems && ` from ${minItems}`, maxItems, undefined)
+  return `${items ? `list of ${describeType(items)}` : 'list'}${bounds && `,${bounds} items`}`
+}
+
+function describeObject({ properties, propertyNames, additionalProperties }: Schema): string {
+  if (properties || typeof additionalProperties !== 'object') return 'object'
+  const keys = propertyNames?.enum
+  const known = keys ? ` with keys ${keys.join(', ')}` : ''
+  return `object of ${describeType(additionalProperties)}${known}`
+}
+
+function describeBounds(schema: Schema): string {
+  const { minLength, maxLength, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
   const safe = (bound: number | undefined) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : undefined
-  const [from, to] = [safe(minimum ?? minLength), safe(maximum ?? maxLength)]
-  if (from === undefined && to === undefined) return ''
-  const unit = minLength === undefined && maxLength === undefined ? '' : ' characters'
-  return `${from === undefined ? '' : ` from ${from}`}${to === undefined ? '' : ` ${from === undefined ? 'up ' : ''}to ${to}`}${unit}`
+  const from = safe(schema.minimum ?? minLength)
+  const lower =
+    exclusiveMinimum === undefined
+      ? from !== undefined && ` from ${from}`
+      : ` above ${exclusiveMinimum}`
+  const bounds = printBounds(lower, safe(schema.maximum ?? maxLength), exclusiveMaximum)
+  const isText = minLength !== undefined || maxLength !== undefined
+  const steps = multipleOf === undefined ? '' : ` in steps of ${multipleOf}`
+  return `${bounds}${isText ? ' characters' : ''}${steps}`
+}
+
+function printBounds(
+  lower: string | number | false | undefined,
+  to: number | undefined,
+  below: number | undefined,
+): string {
+  const upper =
+    below === undefined ? to !== undefined && `${lower ? '' : ' up'} to ${to}` : ` below ${below}`
+  return `${lower || ''}${upper || ''}`
 }
 
 /** How deep recursive schemas are followed. */
@@ -95,8 +154,7 @@ const MAX_DEPTH = 4
 /** Lists the objects that a schema may be: itself, or the options of its union. */
 function listObjects(schema: Schema, depth = 0): readonly Schema[] {
   if (schema.properties || depth > MAX_DEPTH) return [schema]
-  const options = schema.oneOf ?? schema.anyOf ?? []
-  return options.flatMap(option => listObjects(option, depth + 1))
+  return listOptions(schema).flatMap(option => listObjects(option, depth + 1))
 }
 
 /** A property of a body or an answer, or a parameter. */
@@ -105,26 +163,60 @@ export interface Property {
   readonly schema: Schema
   readonly required?: boolean
   readonly description?: string
+  /** When an object has the property, where some options of a union lack it. */
+  readonly condition?: string | undefined
 }
 
 /** Lists the properties of a schema by dotted paths, those of nested objects after their parent. */
-export function listProperties(schema: Schema, prefix = ''): Property[] {
+export function listProperties(schema: Schema, prefix = '', depth = 0): Property[] {
   const objects = listObjects(schema)
-  const merged = new Map<string, Property>()
-  for (const { properties = {}, required = [] } of objects) {
-    for (const [name, property] of Object.entries(properties)) {
-      if (merged.has(name)) continue
-      const needed = objects.length === 1 && required.includes(name)
-      merged.set(name, { name: prefix + name, schema: property, required: needed })
-    }
-  }
-  return [...merged.values()].flatMap(property => {
-    const { ref, properties } = withoutNull(property.schema)
-    const isNested = ref === undefined && properties !== undefined
-    return isNested
-      ? [property, ...listProperties(withoutNull(property.schema), `${property.name}.`)]
-      : [property]
+  const names = new Set(objects.flatMap(({ properties = {} }) => Object.keys(properties)))
+  return [...names].flatMap(name => {
+    const property = mergeProperty(objects, name, prefix)
+    return [property, ...listNested(property.schema, property.name, depth)]
   })
+}
+
+/** Lists the properties of the objects within a schema: in itself, in a list, in a record. */
+function listNested(nullable: Schema, path: string, depth: number): Property[] {
+  const schema = withoutNull(nullable)
+  const { ref, items, additionalProperties: values } = schema
+  if (ref !== undefined || depth > MAX_DEPTH) return []
+  const within = items || (typeof values === 'object' && values)
+  return [
+    ...listProperties(schema, `${path}.`, depth + 1),
+    ...(within ? listNested(within, `${path}${items ? '[]' : '[key]'}`, depth + 1) : []),
+  ]
+}
+
+/** Merges the property of each option of a union. */
+function mergeProperty(objects: readonly Schema[], name: string, prefix: string): Property {
+  const holders = objects.filter(({ properties = {} }) => Object.hasOwn(properties, name))
+  const schemas = holders.flatMap(({ properties }) => properties?.[name] ?? [])
+  const [first = {}] = schemas
+  const isOne = new Set(schemas.map(describeType)).size === 1
+  const isPart = holders.length < objects.length
+  const condition = isPart ? describeCondition(objects, holders) : undefined
+  const needed = holders.every(({ required = [] }) => required.includes(name))
+  return {
+    name: prefix + name,
+    schema: isOne ? first : { oneOf: schemas },
+    required: needed && (!isPart || condition !== undefined),
+    condition,
+  }
+}
+
+/** Names the discriminator and its values; `undefined` where the options have none. */
+function describeCondition(
+  objects: readonly Schema[],
+  holders: readonly Schema[],
+): string | undefined {
+  const names = Object.keys(objects[0]?.properties ?? {})
+  const constantOf = ({ properties }: Schema, name: string) => properties?.[name]?.const
+  const key = names.find(name => objects.every(each => constantOf(each, name) !== undefined))
+  if (key === undefined) return undefined
+  const values = holders.map(each => JSON.stringify(constantOf(each, key)))
+  return `Only where ${key} is ${[...new Set(values)].join(' or ')}`
 }
 
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -139,25 +231,44 @@ const SAMPLES: Readonly<Record<string, string>> = {
 /** Makes a sample: the schema's example or default, else a value of its type. Ignores patterns. */
 export function makeSample(nullable: Schema, depth = 0): Json {
   const schema = withoutNull(nullable)
-  const [option] = schema.oneOf ?? schema.anyOf ?? []
+  const [option] = listOptions(schema)
   const known = schema.examples?.[0] ?? schema.const ?? schema.default ?? schema.enum?.[0]
   if (known !== undefined && known !== null) return known
   if (depth > MAX_DEPTH) return null
   if (schema.properties) return makeObject(schema, depth)
   if (option) return makeSample(option, depth + 1)
-  switch (schema.type) {
+  const { items, prefixItems, additionalProperties: values, required = [] } = schema
+  switch ([schema.type].flat()[0]) {
     case 'integer':
     case 'number':
-      return Math.max(1, schema.minimum ?? 1)
+      return makeNumber(schema)
     case 'boolean':
       return true
     case 'array':
-      return schema.items ? [makeSample(schema.items, depth + 1)] : []
+      return (prefixItems ?? (items ? [items] : [])).map(each => makeSample(each, depth + 1))
     case 'object':
-      return {}
+      return Object.fromEntries(
+        typeof values === 'object' ? required.map(key => [key, makeSample(values, depth + 1)]) : [],
+      )
     default:
       return SAMPLES[schema.format ?? schema.contentEncoding ?? ''] ?? 'text'
   }
+}
+
+/** Makes a number within the bounds, 1 where it may be. */
+function makeNumber(schema: Schema): number {
+  const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema
+  const [low, high] = [above ?? minimum ?? -Infinity, below ?? maximum ?? Infinity]
+  const isValid = (value: number) =>
+    Number.isFinite(value) &&
+    value >= low &&
+    value <= high &&
+    value !== above &&
+    value !== below &&
+    (multipleOf === undefined || value % multipleOf === 0)
+  const step = multipleOf ?? 1
+  const choices = [1, step, low, low + step, high - step, high, (low + high) / 2]
+  return choices.find(isValid) ?? 1
 }
 
 /** Makes an object of its required properties, or of its first one. */

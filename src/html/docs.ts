@@ -4,13 +4,8 @@ import { ERROR_TYPES } from '../errors.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import { noSuchPath } from '../operations/authorize.ts'
 import type { RequestContext } from '../operations/context.ts'
-import {
-  type Operation,
-  type Parameter,
-  printOperation,
-  printProperties,
-} from './docs-operation.ts'
-import { listProperties, resolveReferences, type Schema } from './docs-schema.ts'
+import { type Operation, type Parameter, printOperation, printSchema } from './docs-operation.ts'
+import { resolveReferences, type Schema } from './docs-schema.ts'
 import { buildDocsView, type DocsView } from './docs-view.ts'
 import { type Markup, markup, type Part } from './markup.ts'
 import { printFrame } from './page.ts'
@@ -59,7 +54,7 @@ export const docs: DocsPrinter = {
       title: tag === undefined ? info.title : `${tag} · ${info.title}`,
       style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
       breadcrumbs: [
-        { name: 'API', href: `${base}/` },
+        { name: info.title, href: `${base}/` },
         { name: 'Documentation', href },
         ...(tag === undefined ? [] : [{ name: tag, href: toPage(href, tag) }]),
       ],
@@ -132,7 +127,7 @@ ${paths.map(
 )}
 <h2>Schemas</h2>${listSchemas(operations).map(
     ([name, schema]) =>
-      markup`<details><summary>${name}</summary><div class="inside" id="${`schema-${name}`}">${printProperties(listProperties(schema))}</div></details>`,
+      markup`<details><summary>${name}</summary><div class="inside" id="${`schema-${name}`}">${printSchema(schema)}</div></details>`,
   )}`
 }
 

@@ -126,6 +126,9 @@ export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest
 
 /** The style sheet that the documentation has besides. */
 export const DOCS_STYLE = `
+body{overflow-wrap:anywhere}
+button{max-width:100%}
+.patches form,.ids .field{min-width:0}
 h1 small{font-size:1rem;font-weight:400;color:var(--soft)}
 h2 code{font-size:1.0625rem}
 h4{font-size:.875rem;margin:1.25rem 0 .4rem;color:var(--soft)}

@@ -1,9 +1,11 @@
 // Validators and preconditions (RFC 9110 §8.8 and §13): from entity tags and dates to a verdict: proceed,
 // 304, or 412.
 // Reads are evaluated in server/respond.ts, writes in operations/write-preconditions.ts.
+
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { parseHttpDate } from './date.ts'
-import { isRead, type RequestHeaders } from './message.ts'
+import type { RequestHeaders } from './message.ts'
+import { isConditional } from './methods.ts'
 
 /** An entity tag (§8.8.3) without its quotes. */
 export interface EntityTag {
@@ -95,7 +97,7 @@ export const NO_PRECONDITIONS: Preconditions = {}
  */
 export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
   if (!hasConditions(headers)) return NO_PRECONDITIONS
-  const reads = isRead(method)
+  const reads = isConditional(method)
   const issues: Issue[] = []
   const tags = (name: string, required: boolean): EntityTags | undefined => {
     const text = headers[name]
@@ -161,7 +163,7 @@ export function evaluate(
   method: string,
   current: Validators | undefined,
 ): Verdict {
-  const reads = isRead(method)
+  const reads = isConditional(method)
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = conditions
   if (ifMatch) {
     if (!matches(ifMatch, current, true)) return 'failed'

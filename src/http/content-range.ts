@@ -16,9 +16,10 @@ const RANGE = /^(\d+)-(\d*)$/
  * §14.2 has all of these ignored.
  */
 export function parseRange(text: string, unit: string): Range | undefined {
-  const equals = text.indexOf('=')
-  if (text.slice(0, equals).trim().toLowerCase() !== unit.toLowerCase()) return undefined
-  const [positions, from = '', to = ''] = RANGE.exec(text.slice(equals + 1).trim()) ?? []
+  const value = text.trim()
+  const equals = value.indexOf('=')
+  if (value.slice(0, equals).toLowerCase() !== unit.toLowerCase()) return undefined
+  const [positions, from = '', to = ''] = RANGE.exec(value.slice(equals + 1)) ?? []
   if (positions === undefined) return undefined
   const first = toPosition(from)
   const last = to === '' ? undefined : toPosition(to)

@@ -48,6 +48,13 @@ const DEFAULTS = {
   workTime: 5000,
   /** Bytes of answers that clients have not read yet, over all connections; then large answers are 503. Default 256 MiB. */
   unsent: 256 * 1024 * 1024,
+  /**
+   * Bytes of the answer that is kept of a write with an `Idempotency-Key`, as JSON. Of a larger one id and version are
+   * kept. Default 64 KiB.
+   */
+  keyAnswer: 64 * 1024,
+  /** Milliseconds for which that answer is kept; then its key is new. Default 86,400,000, a day. */
+  keyTime: 86_400_000,
   /** Requests handled at the same time; more are answered 503. Default 1,000. */
   concurrency: 1000,
 }

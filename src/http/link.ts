@@ -6,8 +6,12 @@ export interface Link {
   readonly href: string
 }
 
-/** The characters that a target needs escaped; a percent sign too where it begins no escape. */
-const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]|%(?![0-9A-Fa-f]{2})/gu
+/**
+ * The characters that a target needs escaped; a percent sign too where it begins no escape. The IPv6 address of a
+ * host comes as one match: its brackets stay (RFC 3986 §3.2.2).
+ */
+const NOT_IN_LINK =
+  /(?<=^https?:\/\/)\[[\d.:A-Fa-f]+\]|[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]|%(?![0-9A-Fa-f]{2})/gu
 
 /**
  * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
@@ -23,7 +27,10 @@ function printOne({ rel, href }: Link): string {
 
 /** Escapes what may not stand in the target of a link. */
 export function escapeTarget(href: string): string {
-  return href.toWellFormed().replace(NOT_IN_LINK, char => encodeURIComponent(char))
+  return href.toWellFormed().replace(NOT_IN_LINK, found =>
+    // One character has one or two code units, an address more.
+    found.length > 2 ? found : encodeURIComponent(found),
+  )
 }
 
 const LINK_PARAMETER = /;\s*([^\s=;,]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y

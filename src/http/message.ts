@@ -78,11 +78,6 @@ export async function endBody(body: StreamBody): Promise<void> {
 /** Browsers must not guess another type than `Content-Type` says (Fetch standard). */
 export const NOSNIFF: readonly string[] = ['X-Content-Type-Options', 'nosniff']
 
-/** Whether a method reads a representation (RFC 9110 §9.3.1, §9.3.2). */
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
 /** Finds the value of a header in a flat list; names are compared without case. */
 export function getHeader(headers: HeaderList, name: string): string | undefined {
   const wanted = name.toLowerCase()

@@ -12,7 +12,7 @@ export const METHOD_HEADER = 'x-http-method-override'
 const OVERRIDES = new Set(['PUT', 'PATCH', 'DELETE'])
 
 /**
- * Finds the effective method: a POST may stand for PUT, PATCH or DELETE, in any letter case. `overrides`
+ * Finds the effective method: a POST may stand for PUT, PATCH or DELETE, in any letter case, or name itself. `overrides`
  * are all places that name one (`_method` in query and form, the header); they must agree. OPTIONS stays
  * what it is: by it a browser asks, at the address of the POST to come, whether it may be sent.
  * @throws HttpError 400 where another method carries one, or where it names anything else.
@@ -32,6 +32,8 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
     )
   if (name === 'GET' || name === 'HEAD')
     throw invalidOverride(`A POST cannot stand for ${name}. Send ${name} itself.`)
+  // Not the name in upper case: a long s becomes an S there.
+  if (overrides.every(each => /^post$/i.test(each))) return method
   if (!OVERRIDES.has(name))
     throw invalidOverride(
       `${METHOD_PARAMETER} must be one of ${[...OVERRIDES].join(', ')}, not ${show(name)}`,

@@ -1,8 +1,8 @@
 // Builds the definition of an api from its policies, with their defaults, and its versions.
 
-import { type Access, buildAccess } from '../auth/access.ts'
-import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
-import { collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
+import { buildAccess } from '../auth/access.ts'
+import { buildRateLimit } from '../auth/rate-limit.ts'
+import { collectCredentialHeaders } from '../auth/scheme.ts'
 import { csv } from '../formats/csv.ts'
 import { form } from '../formats/form.ts'
 import type { Format } from '../formats/format.ts'
@@ -10,8 +10,8 @@ import { json } from '../formats/json.ts'
 import { multipart } from '../formats/multipart.ts'
 import { ndjson } from '../formats/ndjson.ts'
 import { xml } from '../formats/xml/xml.ts'
-import { buildCors, type CorsOptions } from '../http/cors.ts'
-import { buildLimits, type LimitOptions } from '../http/limits.ts'
+import { buildCors } from '../http/cors.ts'
+import { buildLimits } from '../http/limits.ts'
 import {
   BOOLEAN,
   checkOptions,
@@ -29,75 +29,9 @@ import {
   TEXT,
   wholeFrom,
 } from '../options.ts'
-import type { Dialect } from '../query.ts'
 import { hideWriteOnly } from './compile-field-roles.ts'
-import type { ApiDefinition, Failure, Messages, VersionDefinition } from './definition.ts'
-
-/** Who is responsible for an api (OpenAPI, "Contact Object"). */
-export interface Contact {
-  readonly name?: string | undefined
-  readonly url?: string | undefined
-  readonly email?: string | undefined
-}
-
-/** How collections are served: the options of an api besides its collections. */
-export interface Policies {
-  /** The name of the api in its OpenAPI document. Default `API`. */
-  readonly title?: string | undefined
-  /** A description for readers of the OpenAPI document. Default none. */
-  readonly description?: string | undefined
-  /** The contact in the OpenAPI document. Default none. */
-  readonly contact?: Contact | undefined
-  /**
-   * The public address of the api's root, such as `https://api.example`. Without, addresses are made
-   * from each request's `Host`.
-   */
-  readonly baseUrl?: string | undefined
-  /** The path that every request begins with where no host server strips it: `/api`. Default none. */
-  readonly prefix?: string | undefined
-  /**
-   * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
-   * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
-   */
-  readonly trustProxy?: boolean | number | undefined
-  /**
-   * Returns the address of the client for `fetch`, since a `Request` has none: from `request`, or from the other
-   * arguments that the host calls `fetch` with. `handler` reads it from the socket. Read a header only where
-   * the host sets it: clients can send any other. An invalid address counts as none; `fetch` rejects with
-   * whatever it throws. Default: the address is unknown.
-   */
-  clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined
-  /** The formats; a client that asks for none gets the first. Default {@link DEFAULT_FORMATS}. */
-  readonly formats?: readonly Format[] | undefined
-  /** Dialects: query parameters of other clients. Default none. */
-  readonly dialects?: readonly Dialect[] | undefined
-  /** Which origins may read answers in a browser, and what they may send. Default: all, without credentials. */
-  readonly cors?: CorsOptions | undefined
-  /** Limits of size and time for a request; each has its own default. */
-  readonly limits?: LimitOptions | undefined
-  /** How credentials are checked. With a scheme, all that no rule declares public needs a principal. Default none. */
-  readonly schemes?: readonly Scheme[] | undefined
-  /** The rules for the root (`root`) and for collections that have no rule (`default`). */
-  readonly access?: Access | undefined
-  /** How many requests a principal, or an address without one, may make. Default: no limit. */
-  readonly rateLimit?: RateLimitOptions | undefined
-  /**
-   * The answer to a PUT, a PATCH, or an action of an item without a result, unless `Prefer` asks for another:
-   * `redirect` is a 303 to the item, `representation` a 200 with it. HTML pages always redirect. Default `redirect`.
-   */
-  readonly changes?: 'redirect' | 'representation' | undefined
-  /** Whether `/health` exists: 200 while the stores can be reached, else 503; public. Default false. */
-  readonly health?: boolean | undefined
-  /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */
-  readonly serverTiming?: boolean | undefined
-  /** Called for every failure that was answered with a 5xx. Default: `console.error`. */
-  readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
-  /**
-   * Messages of error responses, by the `type` of the issue. Errors of calls in process keep their messages.
-   * Default: English; messages of zod in the locale of `z.config()`.
-   */
-  readonly messages?: Messages | undefined
-}
+import type { ApiDefinition, VersionDefinition } from './definition.ts'
+import type { Contact, Failure, Policies } from './types/policies.ts'
 
 /** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
 export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]

@@ -7,12 +7,12 @@ import type { Awaitable } from '../schema/values.ts'
 import type { Output, SomeSchema } from '../schema/zod-fields.ts'
 import type { Store, TotalMode } from '../store/store.ts'
 import type { Def, MadeIds, StoredOf } from './collection-types.ts'
-import type { FieldRole, OwnerOptions } from './compile-field-roles.ts'
-import type { ReferenceOptions } from './compile-references.ts'
-import type { Operation } from './definition.ts'
 import type { ActionResult, Hooks, OwnDef, RunContext } from './hooks.ts'
 import type { Filters, PathOf } from './list-query.ts'
 import type { Member, Resource } from './resource.ts'
+import type { FieldRole, OwnerOptions } from './types/field-roles.ts'
+import type { Operation } from './types/operation.ts'
+import type { ReferenceOptions } from './types/references.ts'
 
 /** The options that name no field. */
 export interface PlainOptions {

@@ -19,7 +19,8 @@ import {
 import type { Store } from '../store/store.ts'
 import { OWNER, ROLES } from './compile-field-roles.ts'
 import { REFERENCE } from './compile-references.ts'
-import { type Action, type Declaration, OPERATIONS } from './definition.ts'
+import type { Action, Declaration } from './types/declaration.ts'
+import { OPERATIONS } from './types/operation.ts'
 
 /**
  * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a

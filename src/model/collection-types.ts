@@ -1,6 +1,6 @@
 // The types of one declaration, in one type parameter: its items, the inputs of its operations, its names.
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
-import type { CollectionDefinition } from './definition.ts'
+import type { Shape } from '../store/store.ts'
 
 /** The kinds of ids that a store makes, and their types in an item. */
 export interface MadeIds {
@@ -48,7 +48,8 @@ export interface AnyCollection {
   readonly name: string
   /** For the type checker alone: `undefined` at run time. */
   readonly def: Def
-  readonly definition: CollectionDefinition
+  /** Its items, as a store sees them. */
+  readonly shape: Shape
 }
 
 /** The types of a declaration, built from those that `defineCollection` infers. */

@@ -5,16 +5,11 @@ import { checkObjectSchema, checkSchema } from '../schema/accepted.ts'
 import { buildChecker } from '../schema/validate.ts'
 import { fieldsOf, toZod } from '../schema/zod-fields.ts'
 import { ACTION_RULES } from './collection-rules.ts'
-import {
-  type ActionDefinition,
-  type ActionRun,
-  type CollectionDefinition,
-  type Declaration,
-  OPERATIONS,
-  type Operation,
-} from './definition.ts'
+import type { ActionDefinition, CollectionDefinition } from './definition.ts'
 import type { Resource } from './resource.ts'
 import { DOWNLOAD } from './routes.ts'
+import type { ActionRun, Declaration } from './types/declaration.ts'
+import { OPERATIONS, type Operation } from './types/operation.ts'
 
 const OTHER_METHODS: Readonly<Record<Exclude<keyof Resource, Operation>, true>> = {
   search: true,

@@ -1,5 +1,4 @@
 // Field roles: properties that the server sets, that no client reads, or that never change.
-import type { Principal } from '../auth/scheme.ts'
 import { suggestion } from '../errors.ts'
 import {
   assertValid,
@@ -17,52 +16,15 @@ import {
 import type { Field, Fields } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Store } from '../store/store.ts'
-import type { CollectionDefinition, Declaration, VersionDefinition } from './definition.ts'
-
-/** The argument of the function of a read-only property. */
-export interface FieldContext {
-  /** The principal that creates the item; `undefined` without credentials. */
-  readonly principal: Principal | undefined
-}
-
-/**
- * The role of a property.
- *
- * - `'readOnly'`: the server sets it. A value from a client is ignored. A program may set it, in process and in
- *   hooks.
- * - `{ readOnly: fn }`: the same; `fn` returns the value at create, unless a program sets one. It is not awaited.
- * - `'writeOnly'`: no answer has it, and no filter, sort, search or `fields` reaches it. A PUT without it
- *   keeps it.
- * - `'immutable'`: set at create; 400 when changed. A PUT without it keeps it.
- */
-export type FieldRole =
-  | 'readOnly'
-  | 'writeOnly'
-  | 'immutable'
-  | { readonly readOnly: (context: FieldContext) => unknown }
-
-/** The owner of items. */
-export interface OwnerOptions<F extends string = string> {
-  /** The property that holds the id of the principal who created the item. */
-  readonly field: F
-  /** Scopes that allow to change and delete the items of others: one of them is enough. */
-  readonly except?: readonly string[] | undefined
-}
-
-/** A property that the server sets. */
-export interface ReadOnlyField {
-  /** Returns the value at create; absent where the schema has a default or none is needed. */
-  readonly compute: ((context: FieldContext) => unknown) | undefined
-  /** The value of an item without one: null where the schema needs it, else absent. */
-  readonly empty: null | undefined
-}
-
-/** The roles of a collection's properties, by name. */
-export interface FieldRoles {
-  readonly readOnly: ReadonlyMap<string, ReadOnlyField>
-  readonly writeOnly: ReadonlySet<string>
-  readonly immutable: ReadonlySet<string>
-}
+import type { CollectionDefinition, VersionDefinition } from './definition.ts'
+import type { Declaration } from './types/declaration.ts'
+import type {
+  FieldContext,
+  FieldRole,
+  FieldRoles,
+  OwnerOptions,
+  ReadOnlyField,
+} from './types/field-roles.ts'
 
 const READ_ONLY_RULES: Rules<Exclude<FieldRole, string>> = { readOnly: needed(FUNCTION) }
 const OWNER_RULES: Rules<OwnerOptions> = { field: needed(TEXT), except: listOf(TEXT) }

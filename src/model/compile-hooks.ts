@@ -1,18 +1,10 @@
 // Hooks by operation, found once: each operation and action has its functions, or none.
 import { checkOptions, either, FUNCTION, OBJECT, type Rules, rulesFor } from '../options.ts'
-import { type CollectionDefinition, OPERATIONS } from './definition.ts'
-import type { Hooks, OperationEvent } from './hooks.ts'
+import type { CollectionDefinition } from './definition.ts'
+import type { Hooks } from './hooks.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
-
-export type BeforeHook = (event: OperationEvent) => unknown
-export type AfterHook = (event: OperationEvent, result: unknown) => unknown
-
-/** The hooks of a collection by operation and action. */
-export interface CompiledHooks {
-  readonly before: ReadonlyMap<string, BeforeHook>
-  readonly after: ReadonlyMap<string, AfterHook>
-  readonly error: Hooks['error']
-}
+import type { AfterHook, BeforeHook, CompiledHooks } from './types/compiled-hooks.ts'
+import { OPERATIONS } from './types/operation.ts'
 
 const HOOK = either(
   'an object of functions by operation, or one function for every operation',

@@ -12,40 +12,9 @@ import {
 import { listBlobFields } from '../schema/blob.ts'
 import type { Field, Fields } from '../schema/fields.ts'
 import { omitFields } from './compile-field-roles.ts'
-import type { CollectionDefinition, Declaration } from './definition.ts'
-
-/** A reference to another collection, and the effect of a deletion there. */
-export interface ReferenceOptions {
-  /** The collection whose ids the field holds. */
-  readonly collection: string
-  /**
-   * What happens when the referenced item is deleted, in the same transaction. `cascade` deletes these items too,
-   * at most 10,000, without their hooks; `restrict` refuses the deletion with 409 while there are any. A write
-   * that refers to the item runs in a transaction too, so that it cannot be deleted meanwhile. Both need stores of
-   * one database: a `TypeError` otherwise. Default: `restrict`, without that second transaction, where
-   * the stores are of one database; elsewhere these items stay.
-   */
-  readonly onDelete?: 'cascade' | 'restrict' | undefined
-}
-
-/** Collections by the fields that hold their ids. */
-export type References = Readonly<Record<string, string | ReferenceOptions>>
-
-/** A field that holds an id. */
-export interface Reference {
-  readonly collection: string
-  /** Whether the items are served below the referenced one too. */
-  readonly isParent: boolean
-  /** As it was declared. */
-  readonly onDelete: 'cascade' | 'restrict' | undefined
-}
-
-/** A collection that refers to another one. */
-export interface Child {
-  readonly name: string
-  readonly field: string
-  readonly onDelete: 'cascade' | 'restrict'
-}
+import type { CollectionDefinition } from './definition.ts'
+import type { Declaration } from './types/declaration.ts'
+import type { Child, Reference, ReferenceOptions } from './types/references.ts'
 
 const RULES: Rules<ReferenceOptions> = {
   collection: needed(TEXT),

@@ -2,92 +2,39 @@
 
 import type { Access } from '../auth/access.ts'
 import type { RateLimit } from '../auth/rate-limit.ts'
-import type { Principal } from '../auth/scheme.ts'
+import type { Scheme } from '../auth/scheme.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import type { AnyErrorType, ErrorEntry, HttpError } from '../errors.ts'
+import type { Format } from '../formats/format.ts'
 import type { Cors } from '../http/cors.ts'
 import type { Limits } from '../http/limits.ts'
-import type { HttpRequest } from '../http/message.ts'
+import type { Dialect } from '../query.ts'
+import type { BinaryForm } from '../schema/blob-forms.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'
 import type { Awaitable } from '../schema/values.ts'
-import type { Schema, SomeSchema } from '../schema/zod-fields.ts'
+import type { Schema } from '../schema/zod-fields.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { SortKey } from '../store/selection.ts'
-import type { Id, Shape } from '../store/store.ts'
-import type { Policies } from './build-api.ts'
-import type { CollectionOptions, PlainOptions } from './collection-options.ts'
-import type { StoredOf, UnknownDef } from './collection-types.ts'
-import type { FieldRole, FieldRoles, OwnerOptions } from './compile-field-roles.ts'
-import type { CompiledHooks } from './compile-hooks.ts'
-import type { Child, Reference, References } from './compile-references.ts'
-import type { HookContext, Hooks } from './hooks.ts'
+import type { Shape, TotalMode } from '../store/store.ts'
+import type { Method } from './collection-options.ts'
+import type { CompiledHooks } from './types/compiled-hooks.ts'
+import type { ActionRun, RowRule, Through } from './types/declaration.ts'
+import type { FieldRoles, OwnerOptions } from './types/field-roles.ts'
+import type { Operation } from './types/operation.ts'
+import type { Contact, Failure, Messages } from './types/policies.ts'
+import type { Child, Reference } from './types/references.ts'
 
-export const OPERATIONS = ['list', 'count', 'read', 'create', 'replace', 'patch', 'delete'] as const
-
-/** What can be done to a collection and its items; actions come under their own names. */
-export type Operation = (typeof OPERATIONS)[number]
-
-/** A principal sees an item where it sees the item of another collection that this one refers to. */
-export interface Through {
-  /** The field that holds the reference. */
-  readonly through: string
-}
-
-/** Returns filters for the items that a principal sees: `{}` for all, `undefined` for none. */
-export type RowRule = (
-  principal: Principal | undefined,
-) => Readonly<Record<string, unknown>> | undefined
-
-/** The context that an action's `run` is called with, without the types of its declaration. */
-export interface ActionContext extends HookContext {
-  /** The input, checked by the action's `input` schema. */
-  readonly input: unknown
-  /** The item of the action, frozen; absent for an action on the collection. */
-  readonly item?: StoredOf<UnknownDef>
-  readonly id?: Id
-  /** Applies a merge patch to the item, if it has not changed since it was read. */
-  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<StoredOf<UnknownDef>>
-}
-
-/** An action as it is declared, without the types of its declaration. */
-export interface Action {
-  readonly on: 'collection' | 'item'
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
-  readonly input?: SomeSchema | undefined
-  readonly output?: SomeSchema | 'item' | undefined
-  readonly description?: string | undefined
-  /** Whether its work and the record of its idempotency key are one transaction. */
-  readonly transaction?: boolean | undefined
-  readonly run?: ActionRun | undefined
-}
-
-export type ActionRun = (context: ActionContext) => unknown
-
-/** The options of a collection without the types of its schema. */
-export interface Declaration
-  extends Pick<
-      CollectionOptions,
-      'name' | 'id' | 'sort' | 'indexes' | 'unique' | 'search' | 'owner'
-    >,
-    PlainOptions {
-  readonly schema: Schema
-  readonly parents?: References | undefined
-  readonly references?: References | undefined
-  readonly relation?: References | undefined
-  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
-  readonly actions?: Readonly<Record<string, Action>> | undefined
-  readonly hooks?: Hooks | undefined
-  readonly access?: Access | undefined
-  readonly visible?: RowRule | Through | undefined
-}
-
-/** A compiled action; `run` is absent where `defineApi` declares it. */
-export interface ActionDefinition
-  extends Resolved<Action, 'on' | 'method' | 'transaction'>,
-    Pick<Action, 'description' | 'run'> {
+/** A compiled action. */
+export interface ActionDefinition {
   readonly name: string
+  readonly on: 'collection' | 'item'
+  readonly method: Method
+  readonly description: string | undefined
+  /** Whether its work and the record of its idempotency key are one transaction. */
+  readonly transaction: boolean
+  /** Absent where `defineApi` declares it. */
+  readonly run: ActionRun | undefined
   readonly input: Schema | undefined
   readonly inputFields: Fields | undefined
   /** Checks an input by the `input` schema; absent for an action without input. */
@@ -100,18 +47,23 @@ export interface ActionDefinition
   readonly givesItem: boolean
 }
 
-/** Options with their defaults filled in. */
-type Resolved<Options, Name extends keyof Options> = {
-  readonly [N in Name]-?: Exclude<Options[N], undefined>
-}
-
-type OptionsWithDefault =
-  | ('itemName' | 'defaultLimit' | 'maxLimit' | 'total' | 'cacheControl' | 'binary')
-  | ('putCreates' | 'requirePrecondition' | 'hideExistence')
-
 /** A collection as frozen data, built by `defineCollection`. */
-export interface CollectionDefinition extends Resolved<PlainOptions, OptionsWithDefault> {
+export interface CollectionDefinition {
   readonly name: string
+  /** The name of one item: `car`. */
+  readonly itemName: string
+  readonly defaultLimit: number
+  readonly maxLimit: number
+  readonly total: TotalMode
+  readonly cacheControl: string
+  /** The form of binary properties in answers. */
+  readonly binary: BinaryForm
+  /** Whether PUT to an id that does not exist creates it. */
+  readonly putCreates: boolean
+  /** Whether changes need `If-Match` or `If-Unmodified-Since`. */
+  readonly requirePrecondition: boolean
+  /** Whether a principal without the scope gets 404 in place of 403. */
+  readonly hideExistence: boolean
   readonly schema: Schema
   readonly shape: Shape
   /** The fields of an answer, with binary properties in their form; the second also has those that only `fields` asks for. */
@@ -165,40 +117,33 @@ export interface VersionDefinition {
   readonly sunset: number | undefined
 }
 
-/** A failure that was answered with a 5xx, for `onError`. */
-export interface Failure {
-  /** The id that the client can quote: the one in the message of a 500, else `requestId`. */
-  readonly reference: string
-  readonly error: HttpError
-  readonly request: HttpRequest
-  /** The `X-Request-Id` of the answer. */
-  readonly requestId: string
-}
-
-/**
- * The message of an issue: a text, or a function that makes it, in the language of the request for example.
- * `undefined` keeps the message.
- */
-export type Message = string | ((issue: ErrorEntry, request: HttpRequest) => string | undefined)
-
-/** Messages by the `type` of the issue; docs/errors.md lists the types. */
-export type Messages = { readonly [Type in AnyErrorType]?: Message }
-
-type PoliciesWithDefault =
-  | ('formats' | 'dialects' | 'schemes' | 'access' | 'changes')
-  | ('health' | 'serverTiming' | 'onError')
-
 /** An api as frozen data, built by `defineApi`. */
-export interface ApiDefinition
-  extends Resolved<Policies, PoliciesWithDefault>,
-    Pick<Policies, 'messages'> {
-  readonly clientAddress: Policies['clientAddress']
+export interface ApiDefinition {
+  readonly formats: readonly Format[]
+  readonly dialects: readonly Dialect[]
+  readonly schemes: readonly Scheme[]
+  /** The access rules of the root, and of collections that have none. */
+  readonly access: Access
+  /** The answer to a change, unless `Prefer` asks for another. */
+  readonly changes: 'redirect' | 'representation'
+  /** Whether `/health` exists. */
+  readonly health: boolean
+  readonly serverTiming: boolean
+  readonly onError: (error: unknown, failure: Failure) => void
+  readonly messages: Messages | undefined
+  readonly clientAddress:
+    | ((request: Request, ...host: readonly unknown[]) => string | null | undefined)
+    | undefined
   /** The versions, newest first. */
   readonly versions: readonly VersionDefinition[]
   /** The version that the root describes: the newest that is not deprecated. */
   readonly defaultVersion: VersionDefinition
   /** The `info` of its OpenAPI document. */
-  readonly info: Resolved<Policies, 'title'> & Pick<Policies, 'description' | 'contact'>
+  readonly info: {
+    readonly title: string
+    readonly description: string | undefined
+    readonly contact: Contact | undefined
+  }
   /** The public address of the root, no slash at its end; without, it comes from each request. */
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */

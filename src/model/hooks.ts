@@ -83,7 +83,8 @@ export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly collection: Find<Own, Named>
   /**
    * Runs work as one transaction: all of its changes happen, or none. The work may run more than once and must
-   * have no effect outside `tx`. Within a transaction it becomes a part of that.
+   * have no effect outside `tx`. Within a transaction it becomes a part of that, and undoes it if it fails, even if
+   * the error is caught.
    * @throws TypeError where the store of the collection has no transactions.
    */
   readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>

@@ -66,16 +66,49 @@ type Sub<T> = T extends unknown
         }[keyof T & string]
   : never
 
-/** A path to sort by; `-` before it sorts downwards. */
-export type SortPath<T> = PathOf<T> | `-${PathOf<T>}`
+/** A path to sort by: of a text, a number or a boolean; `-` before it sorts downwards. */
+export type SortPath<T> = ScalarPathOf<T> | `-${ScalarPathOf<T>}`
+type ScalarPathOf<T> = T extends unknown
+  ? {
+      [K in keyof T & string]: IsSortable<T[K]> extends true
+        ? K
+        : `${K}.${ScalarsBelow<Exclude<T[K], Plain>>}`
+    }[keyof T & string]
+  : never
+type ScalarsBelow<T> = T extends unknown
+  ? {
+      [K in keyof T & string]: IsSortable<T[K]> extends true
+        ? K
+        : `${K}.${ScalarKeys<Exclude<T[K], Plain>>}`
+    }[keyof T & string]
+  : never
+type ScalarKeys<T> = T extends unknown
+  ? { [K in keyof T & string]: IsSortable<T[K]> extends true ? K : never }[keyof T & string]
+  : never
+/** A value of unknown type may be a scalar. */
+type IsSortable<V> = unknown extends V ? true : [V] extends [Comparable | Nothing] ? true : false
+
+/** The properties that `fields` names. */
+export type Selected<T, F extends string> = T extends Plain
+  ? T
+  : {
+      readonly [K in keyof T as K extends Head<F> ? K : never]: K extends F
+        ? T[K]
+        : Selected<T[K], Rest<F, K & string>>
+    }
+type Head<F extends string> = F extends `${infer First}.${string}` ? First : F
+type Rest<F extends string, K extends string> = F extends `${K}.${infer Others}` ? Others : never
+
+/** Infers a path and checks it: without `fields` no path is worked out. */
+type Among<F extends string, All extends string> = F extends All ? F : All
 
 /** The bounds of a list besides filters by field. */
 export interface Bounds<T> {
   /** Filters for fields whose names are parameters: `{ where: { limit: 5 } }`. */
   readonly where?: Filters<T>
   /** The first and the last time of creation, both included (ISO 8601). A day as `until` counts whole (UTC). */
-  readonly since?: string
-  readonly until?: string
+  readonly since?: string | Date
+  readonly until?: string | Date
   /** After this item in the order of ids; up to this item, itself included. */
   readonly since_id?: string | number
   readonly max_id?: string | number
@@ -84,8 +117,6 @@ export interface Bounds<T> {
 export interface Selecting<T> extends Bounds<T> {
   /** Paths to sort by, the most significant first. Default: the order of the collection. */
   readonly sort?: SortPath<T> | readonly SortPath<T>[]
-  /** The properties to return. The type of the items stays that of whole items. */
-  readonly fields?: readonly PathOf<T>[]
   /** The most items of the list; of `page()` the items of one page. Default: all of them. */
   readonly limit?: number
   /** How many items to leave out at the start. Default 0. */
@@ -96,4 +127,10 @@ export interface Selecting<T> extends Bounds<T> {
 export type Matching<T> = Filters<T> & Bounds<T>
 
 /** The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`. */
-export type Query<T> = Filters<T> & Selecting<T>
+export type Query<T, F extends string = string> = WholeQuery<T> & Fields<T, F>
+/** The same for whole items. */
+export type WholeQuery<T> = Filters<T> & Selecting<T>
+interface Fields<T, F extends string> {
+  /** The properties to return: the items have no others. */
+  readonly fields?: readonly Among<F, PathOf<T>>[]
+}

@@ -2,7 +2,7 @@
 import type { Principal } from '../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
 import type { ChangesOf, Def, IdOf, ItemOf, NewOf, UnknownDef } from './collection-types.ts'
-import type { Matching, Query } from './list-query.ts'
+import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
 
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions {
@@ -71,13 +71,22 @@ export interface Resource<D extends Def = UnknownDef> {
    * @example
    * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
    */
-  list(query?: Query<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  list(query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  list<F extends string>(
+    query: Query<ItemOf<D>, F>,
+    options?: CallOptions,
+  ): List<Selected<ItemOf<D>, F>>
   /**
    * Lists the items that contain all words, in the fields that the collection's `search` names.
    * @example
    * const found = await cars.search('red').toArray()
    */
-  search(words: string, query?: Query<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  search(words: string, query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  search<F extends string>(
+    words: string,
+    query: Query<ItemOf<D>, F>,
+    options?: CallOptions,
+  ): List<Selected<ItemOf<D>, F>>
   /**
    * Counts the items that match.
    * @example

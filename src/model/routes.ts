@@ -10,9 +10,9 @@ import type {
   ActionDefinition,
   ApiDefinition,
   CollectionDefinition,
-  Operation,
   VersionDefinition,
 } from './definition.ts'
+import type { Operation } from './types/operation.ts'
 
 /** The item whose sub-collection is requested. */
 export interface Parent {

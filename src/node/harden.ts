@@ -70,7 +70,12 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   const settings = withDefaults(DEFAULTS, options)
   const check = Math.min(CHECK_MS, Math.ceil(settings.headersTimeout / 4))
   // Options of `createServer` that the server keeps. A missing `Host` gets the error body: see base-url.ts.
-  Object.assign(server, settings, { connectionsCheckingInterval: check, requireHostHeader: false })
+  Object.assign(server, settings, {
+    connectionsCheckingInterval: check,
+    requireHostHeader: false,
+    // Node would end every connection that its client has closed by half.
+    httpAllowHalfOpen: true,
+  })
 
   /** The response to the newest request of each connection. */
   const newest = new WeakMap<Socket, ServerResponse>()
@@ -84,10 +89,16 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     response.once('socket', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
   }
   const enter = (request: IncomingMessage, response: ServerResponse) => {
-    newest.set(request.socket, response)
+    const { socket } = request
+    if (!newest.has(socket)) {
+      socket.once('end', () => {
+        if (looksGone(newest.get(socket), waiting.get(socket))) socket.end()
+      })
+    }
+    newest.set(socket, response)
     // Without a socket it is pipelined behind others. Node would begin all of them at once, and keep
     // as many responses for a client that reads none.
-    if (response.socket === null) wait(request.socket, response)
+    if (response.socket === null) wait(socket, response)
     if (closing.has(server)) response.shouldKeepAlive = false
   }
   server.prependListener('request', enter)
@@ -120,6 +131,18 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     respondToBroken(error, socket, newest.get(socket))
   })
   return server
+}
+
+/**
+ * Whether a client that has closed its half of a connection looks like a browser that left: until something is
+ * written, nobody can tell. One that wants the connection closed has said all (`nc -N`, health checks), a write is
+ * done anyway, and no browser sends requests before it has the answers to others.
+ */
+function looksGone(response: ServerResponse | undefined, waiting = 0): boolean {
+  if (!response || waiting > 0) return false
+  const { method, httpVersion, headers } = response.req
+  const keepsOpen = httpVersion === '1.1' && !/\bclose\b/i.test(headers.connection ?? '')
+  return keepsOpen && (method === 'GET' || method === 'HEAD')
 }
 
 /** Ends connections whose TLS handshake takes longer than the head of a request may; Node waits 120 s. */

@@ -39,6 +39,11 @@ const MALFORMED: Issue = {
   type: 'malformed_request',
 }
 
+const UNESCAPED: Issue = {
+  message: 'Escape characters beyond ASCII in the URL, such as ë as %C3%AB',
+  type: 'malformed_request',
+}
+
 /** A request line of HTTP/1 (RFC 9112 §3), maybe behind the body of another request. */
 const REQUEST_LINE = /^[^ ]*[!#$%&'*+.^_`|~0-9a-z-] [^ ]+ HTTP\/1\.[01]$/i
 
@@ -50,8 +55,13 @@ export function toRawResponse(error: ParserError): RawResponse {
     const message = 'The method is unknown'
     return buildRawResponse(405, { message, type: 'method_not_allowed' }, firstLine, ALLOW_ALL)
   }
-  const [status, issue] = PARSER_ISSUES[code] ?? [400, MALFORMED]
+  const [status, issue] = PARSER_ISSUES[code] ?? [400, isUnescaped(error) ? UNESCAPED : MALFORMED]
   return buildRawResponse(status, issue, firstLine)
+}
+
+/** Whether the parser stopped at a byte beyond ASCII in the URL, as curl sends what is typed. */
+function isUnescaped({ code, rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  return code === 'HPE_INVALID_URL' && (rawPacket?.[bytesParsed] ?? 0) > 127
 }
 
 /** Finds the line in which the parser stopped. */

@@ -1,9 +1,10 @@
 // What descriptions are made of: one method of a target, and the parts that several operations share.
 
-import { isRead } from '../http/message.ts'
-import type { ApiDefinition } from '../model/definition.ts'
+import { isSafe } from '../http/methods.ts'
+import type { ActionDefinition, ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
+import { isObject } from '../schema/values.ts'
 
 /** One method of a target. */
 export interface MethodDescription {
@@ -19,52 +20,68 @@ export interface MethodDescription {
 
 export const JSON_TYPE = 'application/json'
 
+/** The media types whose bodies are texts of their own, and no values of a schema. */
+const TEXTS = /^text\/|[/+]xml$|ndjson$/
+
 /**
- * Builds the content of a body or an answer. The schema, which is that of every media type, stands with
- * JSON, else with the first. A reference stands with each: tools that generate types take a body without
- * a schema for anything.
+ * Builds the content of a body or an answer. The schema stands with JSON, else with the first media type. A
+ * reference stands with each that has such values: tools that generate types take a body without a schema
+ * for anything.
  */
 export function buildContent(
   types: readonly string[],
   schema: object | undefined,
 ): Record<string, unknown> {
   const main = types.find(type => type === JSON_TYPE) ?? types[0]
-  const hasSchema = (type: string) => schema && (type === main || '$ref' in schema)
-  return Object.fromEntries(types.map(type => [type, hasSchema(type) ? { schema } : {}]))
+  const contentOf = (type: string) => {
+    if (type !== main && TEXTS.test(type)) return { schema: { type: 'string' } }
+    return schema && (type === main || '$ref' in schema) ? { schema } : {}
+  }
+  return Object.fromEntries(types.map(type => [type, contentOf(type)]))
 }
 
 /**
  * Builds a schema where it is used; in a document once, under a name.
+ * @param owner what it describes.
  * @param build gets a name that no other schema of an answer to OPTIONS has.
  */
 export function shareSchema(
-  { components, id }: MethodDescription,
+  { components, id, target }: MethodDescription,
   name: string,
-  owner: object,
+  owner: CollectionDefinition | ActionDefinition,
   part: string,
   build: (id: string) => JsonSchema,
 ): object {
-  return components.refer('schemas', name, owner, () => build(`${id}.${part}`))
+  const { collection } = target
+  const scope = collection && owner !== collection ? `${collection.name}.${owner.name}` : owner.name
+  return components.refer('schemas', name, owner, () => build(`${id}.${part}`), scope)
 }
 
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
 export function takesKey({ target, method }: MethodDescription): boolean {
-  return !isRead(method) && target.collection?.store.idempotency === 'store'
+  return !isSafe(method) && target.collection?.store.idempotency === 'store'
 }
 
 // --- Shared parts --------------------------------------------------------------------------------
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
+/** A part that is shared, and what it wants to be called. */
+interface Shared {
+  readonly owner: unknown
+  readonly wanted: string
+  readonly scope: string
+  readonly part: object
+}
+
 /** The shared parts of a document. */
 export class Components {
-  /** The owners of the parts, by their kind and name. */
-  readonly #owners = new Map<string, unknown>()
-  readonly #built: { readonly [K in Kind]: Record<string, object> } = {
-    schemas: {},
-    parameters: {},
-    headers: {},
-    responses: {},
+  /** The parts by their kinds and by the names that they want. */
+  readonly #shared: { readonly [K in Kind]: Map<string, Shared[]> } = {
+    schemas: new Map(),
+    parameters: new Map(),
+    headers: new Map(),
+    responses: new Map(),
   }
 
   /** Whether each part stands where it is used, as in the answer to OPTIONS. */
@@ -75,43 +92,98 @@ export class Components {
   }
 
   /**
-   * Refers to a part, which is built where it is new.
-   * @param owner what the part describes: parts of two owners with one name are told apart by a number.
+   * Refers to a part, which is built where it is new. The reference is read when all parts are there: only
+   * then it is known which names two of them want, and no name depends on the order.
+   * @param owner what the part describes.
+   * @param scope stands before the names that parts of several owners want.
    */
-  refer(kind: Kind, wanted: string, owner: unknown, build: () => object): object {
+  refer(kind: Kind, wanted: string, owner: unknown, build: () => object, scope = ''): object {
     if (this.isInline) return build()
-    const plain = wanted.replace(/[^\w.-]/g, '_')
-    const isTaken = (name: string) => (this.#owners.get(`${kind}/${name}`) ?? owner) !== owner
-    let name = plain
-    for (let number = 2; isTaken(name); number++) name = `${plain}${number}`
-    const key = `${kind}/${name}`
-    if (!this.#owners.has(key)) {
-      this.#owners.set(key, owner)
-      this.#built[kind][name] = kind === 'schemas' ? this.#hoist(name, { ...build() }) : build()
+    const plain = wanted.replace(UNUSUAL, '_')
+    const group = this.#shared[kind].get(plain) ?? []
+    this.#shared[kind].set(plain, group)
+    const isSame = (each: Shared) => each.owner === owner && each.wanted === wanted
+    const shared = group.find(isSame) ?? { owner, wanted, scope, part: build() }
+    if (!group.includes(shared)) group.push(shared)
+    return {
+      get $ref() {
+        return `#/components/${kind}/${nameOf(shared, group)}`
+      },
     }
-    return { $ref: `#/components/${key}` }
-  }
-
-  /** Makes the definitions of a recursive schema components: many tools do not follow an `$id`. */
-  #hoist(name: string, { $id: _id, $defs, ...schema }: JsonSchema): object {
-    if (!$defs) return schema
-    const renamed = (part: unknown) =>
-      JSON.parse(JSON.stringify(part), (key, value) =>
-        key === '$ref' && typeof value === 'string'
-          ? value.replace('#/$defs/', `#/components/schemas/${name}.`)
-          : value,
-      )
-    for (const [each, definition] of Object.entries($defs))
-      this.#built.schemas[`${name}.${each}`] = renamed(definition)
-    return renamed(schema)
   }
 
   /** Lists the parts by their kinds. */
   build(): Record<string, object> {
-    return Object.fromEntries(
-      Object.entries(this.#built).filter(([, parts]) => Object.keys(parts).length > 0),
-    )
+    const kinds = Object.entries(this.#shared).map(([kind, groups]) => {
+      const parts = [...groups.values()].flatMap(group =>
+        group.flatMap(shared => {
+          const name = nameOf(shared, group)
+          return kind === 'schemas' ? hoist(name, { ...shared.part }) : [[name, shared.part]]
+        }),
+      )
+      return [kind, Object.fromEntries(parts)] as const
+    })
+    return Object.fromEntries(kinds.filter(([, parts]) => Object.keys(parts).length > 0))
   }
+}
+
+/** What the name of a component may not have. */
+const UNUSUAL = /[^\w.-]/g
+
+function nameOf({ wanted, scope }: Shared, group: readonly Shared[]): string {
+  if (group.length === 1) return wanted.replace(UNUSUAL, '_')
+  const toHex = (sign: string) => `-${sign.codePointAt(0)?.toString(16)}-`
+  return `${scope}.${wanted.replace(UNUSUAL, toHex)}`
+}
+
+/** Makes the definitions of a recursive schema components: many tools do not follow an `$id`. */
+function hoist(name: string, shared: JsonSchema): [string, object][] {
+  const { $id: _id, $defs, ...schema } = shared
+  if (!$defs) return [[name, schema]]
+  const names = nameDefinitions(name, schema, $defs)
+  const renamed = (part: unknown) =>
+    JSON.parse(JSON.stringify(part), (key, value) =>
+      key === '$ref' && names.has(value) ? `#/components/schemas/${names.get(value)}` : value,
+    )
+  const definitions = [...names].map(([ref, each]): [string, object] => [
+    each,
+    renamed($defs[ref.slice(DEFS.length)]),
+  ])
+  return [[name, renamed(schema)], ...definitions]
+}
+
+const DEFS = '#/$defs/'
+
+/** Names the definitions that a schema refers to by the first property that does: `Thing.branches`. */
+function nameDefinitions(
+  prefix: string,
+  schema: JsonSchema,
+  $defs: NonNullable<JsonSchema['$defs']>,
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  const visit = (part: unknown, property: string): void => {
+    if (Array.isArray(part)) for (const each of part) visit(each, property)
+    if (!isObject(part)) return
+    const { $ref, properties, ...others } = part
+    const definition = typeof $ref === 'string' ? $defs[$ref.slice(DEFS.length)] : undefined
+    if (typeof $ref === 'string' && definition && !names.has($ref)) {
+      const plain = `${prefix}.${property.replace(UNUSUAL, '_')}`
+      const taken = new Set(names.values())
+      let name = plain
+      for (let number = 2; taken.has(name); number++) name = `${plain}${number}`
+      names.set($ref, name)
+      visit(definition, property)
+    }
+    for (const [name, each] of Object.entries(properties ?? {})) visit(each, name)
+    for (const each of Object.values(others)) visit(each, property)
+  }
+  visit(schema, 'value')
+  return names
+}
+
+/** Prints the name of a collection's items as a type: `Car` for `cars`, `Sheep` for `sheep`. */
+export function printItemType({ name, itemName }: CollectionDefinition): string {
+  return toTypeName(itemName === 'item' && name !== 'items' ? name : itemName)
 }
 
 /** Prints a name as a type of a program would be called: `CarModel` for `car_model`. */

@@ -2,6 +2,7 @@
 
 import type { DocsPrinter } from '../formats/format.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
 import { listRoutes, type Route, type Target, toUriTemplate } from '../model/routes.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import type { Item } from '../schema/values.ts'
@@ -42,9 +43,10 @@ export interface OpenApiOptions {
  * const document = openApiDocument(defineApi({ collections: { cars } }), { baseUrl: 'https://api.example' })
  */
 export function openApiDocument(
-  { definition }: { readonly definition: ApiDefinition },
+  api: AnyApi,
   { version, baseUrl, openapi }: OpenApiOptions = {},
 ): Item {
+  const definition = findApiDefinition(api)
   const found = definition.versions.find(({ number }) => number === version)
   if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
   const described = version === undefined ? undefined : found

@@ -1,8 +1,9 @@
 // The error responses of each operation, as OpenAPI 3.1.
+
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../errors.ts'
 import { PROBLEM_TYPE } from '../formats/json.ts'
-import { isRead } from '../http/message.ts'
+import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
@@ -14,7 +15,7 @@ const ALWAYS = [400, 412, 414, 431, 500, 503]
 /** Lists the error statuses of an operation, except those that a program throws. */
 function listStatuses(described: MethodDescription): number[] {
   const { api, target, method, name } = described
-  const writes = !isRead(method)
+  const writes = !isSafe(method)
   const guarded = api.schemes.length > 0
   const statuses = new Set(ALWAYS)
   const add = (condition: unknown, ...codes: readonly number[]) => {
@@ -83,9 +84,10 @@ function buildErrors(
   const types = writtenTypes(formats)
   const entries = { type: 'array', minItems: 1, items: entrySchema(status) }
   const message = dialects.length > 0 && { message: { type: 'string' } }
+  const theirs = dialects.find(dialect => dialect.errors)?.errors?.schema
   const errors: JsonSchema = {
     type: 'object',
-    properties: { ...message, errors: entries },
+    properties: { ...message, errors: { ...(theirs ?? entries) } },
     required: [...Object.keys(message || {}), 'errors'],
   }
   const problem = { schema: components.refer('schemas', 'Problem', 'errors', () => PROBLEM) }

@@ -1,5 +1,5 @@
 // The header fields of requests and responses, as OpenAPI 3.1.
-import { isRead } from '../http/message.ts'
+import { isConditional, isRanged } from '../http/methods.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
@@ -9,7 +9,11 @@ const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
 const TAG = '(W/)?"[\\x21\\x23-\\x7e]*"'
 const TAGS: JsonSchema = { type: 'string', pattern: `^(\\*|${TAG}(, ${TAG})*)$` }
-const KEY: JsonSchema = { type: 'string', pattern: '^[\\x21\\x23-\\x7e]{1,255}$' }
+/** In quotes, as the draft has it, or bare. */
+const KEY: JsonSchema = {
+  type: 'string',
+  pattern: '^("[\\x20-\\x7e]{1,255}"|[\\x21\\x23-\\x7e]{1,255})$',
+}
 
 type Headers = Readonly<Record<string, readonly [description: string, schema: JsonSchema]>>
 
@@ -29,8 +33,8 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
   const { target, method, name } = described
   if (target.kind === 'root') return ['If-None-Match']
   const { action, collection, kind } = target
-  if (isRead(method)) {
-    const isGet = method === 'GET'
+  if (isConditional(method)) {
+    const isGet = isRanged(method)
     if (name === 'read') return ['If-None-Match', 'If-Modified-Since']
     if (name === DOWNLOAD)
       return ['If-None-Match', 'If-Modified-Since', ...(isGet ? ['Range', 'If-Range'] : [])]

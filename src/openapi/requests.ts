@@ -1,7 +1,7 @@
 // The parameters and the body of each operation, as OpenAPI 3.1.
 
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
-import { isRead } from '../http/message.ts'
+import { isSafe, readsBody } from '../http/methods.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
@@ -14,7 +14,13 @@ import {
   needsProperties,
 } from '../schema/json-schema.ts'
 import { listOperators } from '../store/operators.ts'
-import { buildContent, type MethodDescription, shareSchema, toTypeName } from './components.ts'
+import {
+  buildContent,
+  type MethodDescription,
+  printItemType,
+  shareSchema,
+  toTypeName,
+} from './components.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
@@ -27,12 +33,20 @@ export function buildRequest(described: MethodDescription): Record<string, unkno
 }
 
 function queryParameters({ api, target, method, name, components }: MethodDescription): object[] {
-  if (!target.collection || !isRead(method)) return []
+  if (!target.collection || !isSafe(method)) return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
-  const type = toTypeName(collection.itemName)
+  const type = printItemType(collection)
   return parametersOf(collection, name, api.dialects.length > 0).map(each =>
-    components.refer('parameters', `${type}.${each.name}`, collection, () => each),
+    each === WORDS
+      ? components.refer('parameters', 'q', WORDS, () => WORDS)
+      : components.refer(
+          'parameters',
+          `${type}.${each.name}`,
+          collection,
+          () => each,
+          collection.name,
+        ),
   )
 }
 
@@ -58,7 +72,7 @@ function parametersOf(
     ...(shape.createdAt === undefined ? [] : DATES),
     parameter('since_id', idSchema, 'Only items after this id'),
     parameter('max_id', idSchema, 'Only items up to this id'),
-    ...(name === SEARCH || asSearch ? [parameter('q', TEXT, 'Words to find')] : []),
+    ...(name === SEARCH || asSearch ? [WORDS] : []),
   ]
 }
 
@@ -70,6 +84,8 @@ const INSTANT: JsonSchema = {
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
 }
 
+const WORDS = parameter('q', TEXT, 'Words to find')
+
 const DATES = [
   parameter('since', INSTANT, 'The earliest creation date'),
   parameter('until', INSTANT, 'The latest creation date; a day to its end'),
@@ -78,12 +94,13 @@ const DATES = [
 function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): Parameter[] {
   const number = { type: 'integer', minimum: 0 }
   const sort = 'Fields separated by commas, a minus before one that descends'
-  const limit = { ...number, default: defaultLimit, maximum: maxLimit }
+  const limit = { ...number, default: defaultLimit }
+  const cut = `The maximum number of items; more than ${maxLimit} is taken as ${maxLimit}`
   const cursor = parameter('cursor', TEXT, 'A place in the list, from a Link header')
   return [
     parameter('sort', TEXT, sort),
     parameter('offset', number, 'The position of the first item'),
-    parameter('limit', limit, 'The maximum number of items'),
+    parameter('limit', limit, cut),
     ...(store.pages === 'offset' ? [] : [cursor]),
   ]
 }
@@ -97,15 +114,16 @@ function filtersOf(fields: Fields, prefix: string, searches: boolean): Parameter
     const schema = leaf.kind === 'date-time' ? INSTANT : fieldSchema(leaf)
     const taken = RESERVED.has(dotted) || (searches && dotted === 'q')
     const operators = listOperators(field).filter(word => word !== 'eq')
-    const also = `Filter; also with ${operators.map(word => `[${word}]`).join(' ')}`
+    const words = operators.map(word => `[${word}]`).join(' ')
+    const also = `Filter; several values as a repeated parameter; also with ${words}`
     const properties = operators.map(word => [word, OPERANDS[word] ?? schema])
     const withOperators = { type: 'object', properties: Object.fromEntries(properties) }
-    const either = { anyOf: [schema, withOperators] }
+    const either = { anyOf: [schema, { type: 'array', items: schema }, withOperators] }
     return [{ ...parameter(taken ? `filter[${dotted}]` : dotted, either, also), ...DEEP_OBJECT }]
   })
 }
 
-/** Clients print an object as `price[gte]=5`. */
+/** Clients print an object as `price[gte]=5`, and a list as `price=5&price=6`. */
 const DEEP_OBJECT = { style: 'deepObject', explode: true }
 
 /** The operands of operators that do not compare with a value of the field. */
@@ -158,16 +176,16 @@ const SUFFIXES = { create: 'Input', replace: 'Replacement', patch: 'Patch' }
 
 function buildBody(described: MethodDescription): object | undefined {
   const { target, api, method, name } = described
-  if (!target.collection || isRead(method)) return undefined
+  if (!target.collection || !readsBody(method)) return undefined
   const { collection, parent, action } = target
   if (action) return buildInput(described, collection, action)
   if (name === 'delete') return undefined
   const operation = name as keyof typeof SUFFIXES // The other operations have no body.
   const types = readTypes(api.formats)
-  const type = toTypeName(collection.itemName) + SUFFIXES[operation]
+  const type = printItemType(collection) + SUFFIXES[operation]
   // A patch requires no property: the path has none to fill in.
   const filled = operation === 'patch' ? undefined : parent?.field
-  const below = filled && parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
+  const below = filled && parent ? `Of${printItemType(parent.collection)}` : ''
   const share = (part: 'body' | 'files') =>
     shareSchema(described, type + (part === 'files' ? 'Files' : '') + below, collection, part, id =>
       bodySchema(collection, { operation, filled, files: part === 'files' }, id),
@@ -186,13 +204,13 @@ function buildBody(described: MethodDescription): object | undefined {
 
 function buildInput(
   described: MethodDescription,
-  { itemName }: CollectionDefinition,
+  collection: CollectionDefinition,
   action: ActionDefinition,
 ): object | undefined {
   const { input, name } = action
   if (!input) return undefined
   const build = (id: string) => embedSchema(input, { io: 'input', id })
-  const type = `${toTypeName(itemName)}${toTypeName(name)}Input`
+  const type = `${printItemType(collection)}${toTypeName(name)}Input`
   const schema = shareSchema(described, type, action, 'body', build)
   return {
     ...(needsProperties(build(type)) && { required: true }),

@@ -1,12 +1,13 @@
 // The responses of each operation, as OpenAPI 3.1.
 
-import { isRead } from '../http/message.ts'
+import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
 import {
   buildContent,
   type MethodDescription,
+  printItemType,
   shareSchema,
   takesKey,
   toTypeName,
@@ -68,7 +69,7 @@ function answersOf(described: MethodDescription): readonly (readonly [string, An
   const { target, name, method } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
-  const unchanged = target.kind === 'action' && isRead(method)
+  const unchanged = target.kind === 'action' && isSafe(method)
   return Object.entries({
     ...answers,
     ...(creates && { 201: CREATED }),
@@ -133,7 +134,7 @@ function answerContent(
   const types = writtenTypes(api.formats)
   if (target.kind === 'root') return buildContent(types, RESOURCES)
   const { collection, property = '', action } = target
-  const type = toTypeName(collection.itemName)
+  const type = printItemType(collection)
   const item = () =>
     shareSchema(described, type, collection, status, id => itemSchema(collection, id))
   switch (content) {
@@ -146,12 +147,12 @@ function answerContent(
       return Object.fromEntries(accepted.map(each => [each, {}]))
     }
     case 'result': {
-      const { output, givesItem, name = '' } = action ?? {}
-      if (givesItem) return buildContent(types, item())
-      if (!output) return buildContent(types, undefined)
+      if (action?.givesItem) return buildContent(types, item())
+      const { output } = action ?? {}
+      if (!action || !output) return buildContent(types, undefined)
       const build = (id: string) => embedSchema(output, { io: 'output', id })
-      const title = `${type}${toTypeName(name)}Output`
-      return buildContent(types, shareSchema(described, title, output, status, build))
+      const title = `${type}${toTypeName(action.name)}Output`
+      return buildContent(types, shareSchema(described, title, action, status, build))
     }
     default:
       return buildContent(types, item())

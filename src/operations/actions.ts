@@ -2,27 +2,23 @@
 
 import { HttpError, type Issue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
-import { mergePatch } from '../formats/patch.ts'
-import { isRead } from '../http/message.ts'
-import { ConflictError } from '../model/conflict-error.ts'
+import { isSafe, readsBody } from '../http/methods.ts'
 import type { ActionDefinition } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
-import { type Awaitable, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
+import { type Awaitable, type Item, isObject, type Json } from '../schema/values.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
-import { patchBlobs } from './blob-inputs.ts'
-import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
-import { protectResult } from './enforce-field-roles.ts'
-import { keepAnswer, runOncePerKey, toReadableAnswer } from './idempotency-key.ts'
-import { checkPatched, ownValues, withBodyIssues } from './input.ts'
-import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
+import type { DecodedBody, OperationContext, OperationResult } from './context.ts'
+import { isVisible, requireItem, requireParent } from './items.ts'
 import { toProgramItem } from './program-items.ts'
 import { itemValidators } from './read.ts'
 import { representChanged } from './represent.ts'
 import { OperationTools, runBefore } from './run-hooks.ts'
-import { runInTransaction } from './run-transaction.ts'
-import { refuseIfMatch, requireForWrite } from './write-preconditions.ts'
-import { addReturnApplied, buildChangedResult, VARY_PREFER } from './write-results.ts'
-import { update } from './writes.ts'
+import { type RunningTransaction, runInTransaction } from './run-transaction.ts'
+import { keepAnswer, runOncePerKey, toReadableAnswer } from './write/idempotency-key.ts'
+import { withBodyIssues } from './write/input.ts'
+import { findActedOn, updateItem } from './write/plan.ts'
+import { refuseIfMatch } from './write/preconditions.ts'
+import { addReturnApplied, buildChangedResult, toItemTarget, VARY_PREFER } from './write/results.ts'
 
 /**
  * Runs an action and answers 200 with its result. An item of the collection is answered as it is everywhere.
@@ -34,11 +30,13 @@ export function act(
 ): Awaitable<OperationResult> {
   const work = async (key?: string) => {
     const outcome = action.transaction
-      ? await runInTransaction(context, inside => doWork(inside, action, key))
+      ? await runInTransaction(context, context.transaction, running =>
+          running.run(() => doWork(context, action, key, running)),
+        )
       : await doWork(context, action, key)
     return buildResult(context, action, outcome)
   }
-  if (isRead(action.method) || context.idempotencyKey === undefined) return work()
+  if (isSafe(action.method) || context.idempotencyKey === undefined) return work()
   return runOncePerKey(context, work, answer =>
     buildResult(context, action, parseKeptAnswer(answer)),
   )
@@ -55,10 +53,12 @@ async function doWork(
   context: OperationContext,
   action: ActionDefinition,
   key: string | undefined,
+  transaction = context.transaction,
 ): Promise<ActionOutcome> {
-  const current = await findActedOn(context, action)
-  const outcome = await run(context, action, current, await checkInput(context, action))
-  if (key !== undefined) await keepAnswer(context, key, toKeptAnswer(context, outcome))
+  const current = await findItemOf(context, action, transaction)
+  const input = await checkInput(context, action)
+  const outcome = await run(context, action, current, input, transaction)
+  if (key !== undefined) await keepAnswer(context, transaction, key, toKeptAnswer(context, outcome))
   return outcome
 }
 
@@ -89,14 +89,16 @@ function buildResult(
 }
 
 /** Finds the item acted on; preconditions are for actions that change something. */
-async function findActedOn(
+async function findItemOf(
   context: OperationContext,
   action: ActionDefinition,
+  transaction: RunningTransaction | undefined,
 ): Promise<Stored | undefined> {
-  const reads = isRead(action.method)
-  if (action.on === 'item') return reads ? requireItem(context) : requireForWrite(context)
-  await requireParent(context)
-  if (!reads) refuseIfMatch(context)
+  const reads = isSafe(action.method)
+  if (action.on === 'item')
+    return reads ? requireItem(context, transaction) : findActedOn(context, transaction)
+  await requireParent(context, transaction)
+  if (!reads) refuseIfMatch({ call: context })
   return undefined
 }
 
@@ -105,11 +107,13 @@ async function findReturnedItem(
   context: OperationContext,
   { name }: ActionDefinition,
   value: unknown,
+  transaction: RunningTransaction | undefined,
 ): Promise<Stored> {
   const { collection } = context.target
   const id = isObject(value) ? value[collection.shape.identity.name] : undefined
   const isId = typeof id === 'string' || typeof id === 'number'
-  const found = isId && (await context.storeOf(collection).get(id, context.storeOptions))
+  const store = context.storeOf(collection, transaction)
+  const found = isId && (await store.get(id, context.storeOptions))
   if (found) return found
   throw new TypeError(
     `${collection.name}: the action ${name} has output: 'item', but gave no item of the collection`,
@@ -121,37 +125,30 @@ async function buildReturnedItemResult(
   context: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
-  const item = findItemContext(context, stored)
-  if (!(await isReachable(item, stored.item))) return buildEmptyResult(context)
+  const { collection } = context.target
+  if (!(await isVisible(context, collection, stored.item))) return buildEmptyResult(context)
   // Reloading must not send the form again.
   const { method, negotiated, writeResponse } = context
-  if (negotiated?.format.page && !isRead(method) && writeResponse === 'redirect')
-    return buildChangedResult(item, stored)
+  if (negotiated?.format.page && !isSafe(method) && writeResponse === 'redirect')
+    return buildChangedResult(context, stored)
+  const location = context.href(toItemTarget(context.target, stored))
   return {
     status: 200,
-    headers: isRead(context.method) ? [] : ['Content-Location', item.href(item.target)],
-    representation: await representChanged(item, stored),
-    validators: itemValidators(stored, item.variant),
+    headers: isSafe(method) ? [] : ['Content-Location', location],
+    representation: await representChanged(context, stored),
+    validators: itemValidators(stored, context.variant),
     stored,
   }
 }
 
-/** Copies the context for an item, at its current address. */
-function findItemContext(context: OperationContext, { id, item }: Stored): OperationContext {
-  const { action: _action, ...place } = context.target
-  return atCurrentParent(derive(context, { target: { ...place, kind: 'item', id } }), item)
-}
-
 async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
   const { action: _action, id, ...place } = context.target
+  const { collection } = place
   const stored =
-    id === undefined
-      ? undefined
-      : await context.storeOf(place.collection).get(id, context.storeOptions)
+    id === undefined ? undefined : await context.storeOf(collection).get(id, context.storeOptions)
   // An action may reach items that its client may not read.
-  const item = stored && findItemContext(context, stored)
-  if (item && (await isReachable(item, stored.item)))
-    return { ...(await buildChangedResult(item, stored)), stored: undefined }
+  if (stored && (await isVisible(context, collection, stored.item)))
+    return { ...(await buildChangedResult(context, stored)), stored: undefined }
   const list = { ...place, kind: 'collection' } as const
   const common = { vary: VARY_PREFER }
   switch (context.writeResponse) {
@@ -172,6 +169,7 @@ async function run(
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
+  transaction: RunningTransaction | undefined,
 ): Promise<ActionOutcome> {
   const { collection } = context.target
   let stored = current
@@ -180,14 +178,15 @@ async function run(
   const items = new Map<unknown, Stored>()
   if (current) items.set(item, current)
   const before = { value: input, input, ...(current && { stored: current }) }
-  const checked = await runBefore(context, before, input)
-  const tools = Object.assign(new OperationTools(context), {
+  const checked = await runBefore(context, before, input, transaction)
+  const tools = Object.assign(new OperationTools(context, transaction), {
     input: checked,
     ...(item && { item, id: current.id }),
     update: async (changes: Readonly<Record<string, unknown>>) => {
-      // The path names the parent that the item has now: a program may give it another.
-      const anywhere = derive(context, { target: { ...context.target, parent: undefined } })
-      stored = await changeItem(anywhere, stored, changes)
+      if (!stored) throw new TypeError('update() is for actions on an item')
+      throwIfAborted(context.storeOptions)
+      // A program's changes are JSON by declaration; the schema checks them.
+      stored = await updateItem(context, transaction, stored, changes as Item)
       const changed = toProgramItem(collection, stored)
       items.set(changed, stored)
       return changed
@@ -197,45 +196,17 @@ async function run(
   const known = items.get(value)
   if (known) return { stored: known }
   if (value === undefined || value === null) return { data: value }
-  if (action.givesItem) return { stored: await findReturnedItem(context, action, value) }
+  if (action.givesItem)
+    return { stored: await findReturnedItem(context, action, value, transaction) }
   // A value may have dates and undefined properties: it is kept and sent as JSON.
   return { data: JSON.parse(JSON.stringify(value)) as Json }
-}
-
-/** Changes the item acted on, at the version that was read. */
-async function changeItem(
-  context: OperationContext,
-  stored: Stored | undefined,
-  changes: Readonly<Record<string, unknown>>,
-): Promise<Stored> {
-  const { collection } = context.target
-  if (!stored) throw new TypeError('update() is for actions on an item')
-  throwIfAborted(context.storeOptions)
-  // A program's changes are JSON by declaration; the schema checks them.
-  const values = await checkPatched(context, stored, printed =>
-    mergePatch(printed, patchBlobs(context, changes as Item, printed, stored.item)),
-  )
-  if (sameJson(values, ownValues(collection, stored.item))) return stored
-  const changed = await update(context, stored, values)
-  if (changed) return changed
-  // `*` matches the changed item, too.
-  const { ifMatch } = context.preconditions
-  const status = ifMatch && ifMatch !== '*' ? 412 : 409
-  const now = await context.storeOf(collection).get(stored.id, context.storeOptions)
-  const theirs =
-    now && (await isReachable(context, now.item)) ? toProgramItem(collection, now) : undefined
-  throw new ConflictError(
-    collection.itemName,
-    { mine: protectResult(collection, changes), theirs },
-    status,
-  )
 }
 
 /** Checks the input of an action: from the query where the method is GET, else from the body. */
 async function checkInput(context: OperationContext, action: ActionDefinition): Promise<unknown> {
   // In process the input of any action is a value.
   const { value: input, issues } =
-    context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
+    context.body ?? (!readsBody(action.method) ? queryInput(context, action) : { value: {} })
   return withBodyIssues(issues, async () => {
     if (action.check) return action.check(input)
     if (isObject(input) && Object.keys(input).length === 0) return input

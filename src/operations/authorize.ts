@@ -3,9 +3,12 @@ import { findAccessRule, satisfies } from '../auth/access.ts'
 import { insufficientScope, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
-import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
-import type { Target } from '../model/routes.ts'
-import type { RequestContext } from './context.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
+import { printPath, type Target } from '../model/routes.ts'
+import { OPERATIONS, type Operation } from '../model/types/operation.ts'
+import type { CallContext, OperationContext } from './context.ts'
+
+type Caller = Readonly<CallContext>
 
 export function collectionOf(target: Target): CollectionDefinition | undefined {
   return target.kind === 'root' ? undefined : target.collection
@@ -16,7 +19,7 @@ export function collectionOf(target: Target): CollectionDefinition | undefined {
  * later, says which one is requested.
  * @throws HttpError 401, 403, or 404 where the collection hides what exists
  */
-export function authorize(context: RequestContext, operations: readonly string[]): void {
+export function authorize(context: Caller, operations: readonly string[]): void {
   const { api, target, request, authenticated, principal, base } = context
   if (context.inProcess || api.schemes.length === 0 || !target) return
   const collection = collectionOf(target)
@@ -27,25 +30,31 @@ export function authorize(context: RequestContext, operations: readonly string[]
   if (!needed) return
   const metadata = metadataAddress(api, base)
   if (!authenticated) throw unauthorized(api.schemes, request, metadata)
-  if (collection?.hideExistence) throw hideTarget(context)
+  if (collection?.hideExistence) throw context.hideTarget()
   throw insufficientScope(authenticated, needed, metadata)
 }
 
 /** Whether the principal may do anything to a collection. */
-export function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
+export function canAnything(context: Caller, collection: CollectionDefinition): boolean {
   const operations = [...OPERATIONS, ...collection.actions.keys()]
   return operations.some(operation => context.can(collection, operation))
 }
 
+/** Whether the collection has one of these operations, and the client may do it. */
+export function offers(context: OperationContext, ...operations: Operation[]): boolean {
+  const { collection } = context.target
+  return operations.some(name => collection.operations.has(name) && context.can(collection, name))
+}
+
 /** @throws HttpError 401 without a principal. */
-export function requirePrincipal({ api, request, principal, base }: RequestContext): void {
+export function requirePrincipal({ api, request, principal, base }: Caller): void {
   if (principal) return
   throw unauthorized(api.schemes, request, metadataAddress(api, base))
 }
 
 /** Lists the methods of a target that a client may use; all of them where it has not authenticated. */
 export function listAuthorizedMethods(
-  context: RequestContext,
+  context: Caller,
   target: Target,
   methods: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
@@ -54,18 +63,32 @@ export function listAuthorizedMethods(
   return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))
 }
 
-/** Builds the 404 of a hidden target: the same as where nothing exists. */
-export function hideTarget(context: RequestContext): HttpError {
-  context.match = undefined
-  context.target = undefined
-  context.version = undefined
-  return noSuchPath(context)
+export function noSuchPath(context: Caller): HttpError {
+  const { api, request } = context
+  const mount = request.prefix || hiddenMount(api)
+  const [own = ''] = request.target.split('?', 1)
+  const versioned = findVersioned(context, own)
+  const hint = versioned
+    ? `: did you mean ${mount}${api.prefix}${versioned}?`
+    : '. The root lists the collections.'
+  const message = `Nothing exists at ${JSON.stringify((mount + own).slice(0, 128))}${hint}`
+  return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
-export function noSuchPath({ api, request }: RequestContext): HttpError {
-  const path = (request.prefix || hiddenMount(api)) + (request.target.split('?', 1)[0] ?? '')
-  const message = `Nothing exists at ${JSON.stringify(path.slice(0, 128))}. The root lists the collections.`
-  return new HttpError(404, [{ message, type: 'no_such_path' }])
+/** Finds a collection that lacks the version in its path, where this client's root lists it. */
+function findVersioned(context: Caller, path: string): string | undefined {
+  const { prefix, formats, defaultVersion: version } = context.api
+  if (version.name === '' || !path.startsWith(`${prefix}/`)) return undefined
+  const [name = ''] = path.slice(prefix.length + 1).split(/[/.]/, 1)
+  const collection = version.collections.get(name)
+  if (!collection || !context.can(undefined, 'describe') || !isListed(context, collection))
+    return undefined
+  return printPath({ kind: 'collection', version, collection }, formats)
+}
+
+/** Whether the root lists a collection for this client. */
+export function isListed(context: Caller, collection: CollectionDefinition): boolean {
+  return !collection.hideExistence || canAnything(context, collection)
 }
 
 /** Finds the path that a host server or a proxy removes: what `baseUrl` has before the api's prefix. */

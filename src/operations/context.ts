@@ -1,7 +1,7 @@
-// One request, or one call in process, from its arrival to its answer. Steps read and fill it.
+// One request, or one call in process: what operations read of both, and what is HTTP's alone.
 import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
-import type { Issue } from '../errors.ts'
+import type { HttpError, Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
@@ -19,10 +19,13 @@ import {
   type Target,
 } from '../model/routes.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
+import type { Awaitable, Json } from '../schema/values.ts'
+import type { KeyedStore } from '../store/keyed-store.ts'
 import type { ListOptions, Stored, StoreOptions } from '../store/store.ts'
+import { noSuchPath } from './authorize.ts'
 import type { RunningTransaction, runTransaction } from './run-transaction.ts'
-import type { Uploads } from './uploads.ts'
+import { requireOutside } from './work-context.ts'
+import { createUploads, type Uploads } from './write/uploads.ts'
 
 /** An api ready to answer. */
 export interface Runtime {
@@ -43,6 +46,8 @@ export interface CallScope extends CallOptions {
   readonly base: string
   /** The transaction that the calls are part of. */
   readonly transaction?: RunningTransaction | undefined
+  /** The request whose hook or action calls: it ends with the time of its transaction. */
+  readonly request?: Pick<HttpRequest, 'abort'> | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
 }
@@ -85,38 +90,23 @@ export interface OperationResult {
   readonly replayed?: true
 }
 
+/** Does the work of an operation. It throws `HttpError`s, and what the store, hooks and actions throw. */
+export type Perform = (context: OperationContext) => Awaitable<OperationResult>
+
 /** How a change is answered: with the item, with a status alone, or with a redirect (303). */
 export type WriteResponse = 'representation' | 'minimal' | 'redirect'
-
-/** One step of a request: it reads and fills the context, and gives a promise only where it waits. */
-export type Step = (context: RequestContext) => Awaitable<void>
 
 const NO_PARAMETERS: readonly Parameter[] = []
 const NO_PREFERENCES: Preferences = {}
 
-/** The context of a request. */
-export class RequestContext implements ListOptions {
+/** What operations read of a request, or of a call in process. What is HTTP's alone is in {@link RequestContext}. */
+export class CallContext implements ListOptions {
   readonly runtime: Runtime
   readonly api: ApiDefinition
   readonly request: HttpRequest
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
-  /** The client's id of the request, or one made when it is first needed. */
-  requestId: string | undefined
-  started = 0
-  /** All steps of the endpoint; `position` is the next one. A form's `_method` replaces them. */
-  steps: readonly Step[] = []
-  position = 0
-  response: HttpResponse | undefined
-
-  match: Match | undefined
   target: Target | undefined
-  /** The collection's name and the route's pattern, for events: known even where the target is hidden. */
-  collectionName: string | undefined
-  route: string | undefined
-  /** The version whose deprecation the answer states. */
-  version: VersionDefinition | undefined
-  extension: string | undefined
   /** The effective method. */
   method: string
   /** The name of the operation or action, once it is known. */
@@ -124,10 +114,9 @@ export class RequestContext implements ListOptions {
   parameters = NO_PARAMETERS
   /** The raw query: the key of a remembered list request; `undefined` where the parameters are not just it. */
   queryKey: string | undefined
-  /** The methods that the head, and then a form, names besides its own. */
-  overrides: readonly string[] = []
   /** Whether the answer's status may only be 200 or 500. */
   suppressed = false
+  extension: string | undefined
   /** The public address of the api. */
   base: string
   preconditions: Preconditions = NO_PRECONDITIONS
@@ -136,26 +125,13 @@ export class RequestContext implements ListOptions {
   /** The `Range` header; the operation decides whether it applies. */
   range: string | undefined
   idempotencyKey: string | undefined
-  /** The claimed key as the store knows it: the write of the request completes it. */
-  claimedKey: string | undefined
-
   authenticated: Authenticated | undefined
   principal: Principal | undefined
-  /** The headers that state the rate limits. */
-  limitHeaders: HeaderList | undefined
-  /** Whether the request was counted for rate limits. */
-  counted = false
   negotiated: Negotiated | undefined
   body: DecodedBody | undefined
-  /** What a form held, as it was sent, so that a page can show it again. */
-  submitted: readonly (readonly [name: string, part: unknown])[] | undefined
-  uploads: Uploads | undefined
-  /** The transaction that the operation is part of. */
+  /** The transaction that the call is part of. */
   transaction: RunningTransaction | undefined
-  /** Whether the operation runs: from then on it removes the uploads that no item holds, even after its time. */
-  performing = false
-  result: OperationResult | undefined
-  timings: string[] | undefined
+  #uploads: Uploads | undefined
 
   constructor(runtime: Runtime, request: HttpRequest, base: string, inProcess: boolean) {
     this.runtime = runtime
@@ -164,6 +140,19 @@ export class RequestContext implements ListOptions {
     this.inProcess = inProcess
     this.method = request.method
     this.base = base
+  }
+
+  /** The contents that it uploads; `undefined` where its collection takes none. */
+  get uploads(): Uploads | undefined {
+    this.#uploads ??= createUploads(this)
+    return this.#uploads
+  }
+
+  /** Removes the uploads that no written item holds: now, or at the end of the transaction. */
+  discardUploads(): Awaitable<void> {
+    const uploads = this.#uploads
+    if (!uploads) return undefined
+    return this.transaction ? this.transaction.atEnd(() => uploads.discard()) : uploads.discard()
   }
 
   /** Tells this format's entity tags from those of others. */
@@ -216,27 +205,14 @@ export class RequestContext implements ListOptions {
     return this.extension === undefined ? href : `${href}.${this.extension}`
   }
 
-  /** The store of a collection, for this request. */
-  storeOf(collection: CollectionDefinition): CollectionDefinition['store'] {
-    return this.transaction ? this.transaction.storeOf(collection) : collection.store
-  }
-
-  /** Does this now, or in a transaction once that has happened. */
-  afterCommit(work: () => Awaitable<void>): Awaitable<void> {
-    return this.transaction ? this.transaction.afterCommit(work) : work()
-  }
-
-  /** Marks the uploads that a written item holds. */
-  keepUploads(item: Item): void {
-    const { uploads } = this
-    if (uploads) this.afterCommit(() => uploads.keep(item))
-  }
-
-  /** Removes the uploads that no written item holds: now, or at the end of the transaction. */
-  discardUploads(): Awaitable<void> {
-    const { uploads, transaction } = this
-    if (!uploads) return undefined
-    return transaction ? transaction.atEnd(() => uploads.discard()) : uploads.discard()
+  /**
+   * The store of a collection, for this call or for a transaction within it.
+   * @throws TypeError outside of a transaction that runs here.
+   */
+  storeOf(collection: CollectionDefinition, transaction = this.transaction): KeyedStore {
+    if (transaction) return transaction.storeOf(collection)
+    requireOutside(collection.store, collection.name)
+    return collection.store
   }
 
   /** Whether the client may do something to a collection, or to the root. A program may do everything. */
@@ -245,16 +221,58 @@ export class RequestContext implements ListOptions {
     if (inProcess || api.schemes.length === 0) return true
     return satisfies(findAccessRule(api, collection, operation), principal)
   }
+
+  /** Hides the target: the 404 is the same as where nothing exists. */
+  hideTarget(): HttpError {
+    this.target = undefined
+    return noSuchPath(this)
+  }
 }
 
-/** The context of an operation on a collection. */
-export type OperationContext = RequestContext & { readonly target: CollectionTarget }
+/** The context of an operation on a collection: nothing of it changes while the operation runs. */
+export type OperationContext = Readonly<CallContext> & { readonly target: CollectionTarget }
 
-/** Copies the context of a request with another target, or in a transaction. */
-export function derive(
-  context: OperationContext,
-  changes: Partial<Pick<OperationContext, 'target' | 'transaction'>>,
-): OperationContext {
-  const prototype: RequestContext = RequestContext.prototype
-  return Object.assign(Object.create(prototype), context, changes)
+/**
+ * One step of a request: it reads and fills the context, and gives a promise only where it waits. Where it returns
+ * steps, the request goes on with those in place of the rest.
+ */
+export interface Step {
+  (context: RequestContext): Awaitable<readonly Step[] | undefined> | Awaitable<void>
+  /** The statuses that it may end in. */
+  readonly statuses?: readonly number[]
 }
+
+/** The context of a request, from its arrival to its answer. */
+export class RequestContext extends CallContext {
+  /** The client's id of the request, or one made when it is first needed. */
+  requestId: string | undefined
+  started = 0
+  response: HttpResponse | undefined
+  match: Match | undefined
+  /** The collection's name and the route's pattern, for events: known even where the target is hidden. */
+  collectionName: string | undefined
+  route: string | undefined
+  /** The version whose deprecation the answer states. */
+  version: VersionDefinition | undefined
+  /** The methods that the head, and then a form, names besides its own. */
+  overrides: readonly string[] = []
+  /** The headers that state the rate limits. */
+  limitHeaders: HeaderList | undefined
+  /** Whether the request was counted for rate limits. */
+  counted = false
+  /** What a form held, as it was sent, so that a page can show it again. */
+  submitted: readonly (readonly [name: string, part: unknown])[] | undefined
+  /** Settles when the operation has ended, which may be after its time. */
+  operationEnd: Promise<unknown> | undefined
+  result: OperationResult | undefined
+  timings: string[] | undefined
+
+  override hideTarget(): HttpError {
+    this.match = undefined
+    this.version = undefined
+    return super.hideTarget()
+  }
+}
+
+/** The context of a request for a collection. */
+export type CollectionContext = RequestContext & { readonly target: CollectionTarget }

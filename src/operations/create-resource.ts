@@ -6,16 +6,17 @@ import type { HttpRequest } from '../http/message.ts'
 import type { UnknownDef } from '../model/collection-types.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { ActionDefinition } from '../model/definition.ts'
-import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
+import type { CallOptions, List, Resource, WriteOptions } from '../model/resource.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import { hasFiles, readFiles } from '../schema/blob.ts'
 import type { Id } from '../store/store.ts'
-import { type CallScope, type OperationResult, RequestContext } from './context.ts'
+import { CallContext, type CallScope, type OperationResult, type Perform } from './context.ts'
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
-import { compileOperation, type Perform } from './perform.ts'
+import { compileOperation } from './perform.ts'
 import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
-import { createUploads } from './uploads.ts'
+import { trackCalls } from './track-calls.ts'
+import { requireOutside } from './work-context.ts'
 
 /** The request of a call in process: it ends with its signal alone. */
 class ProgramRequest implements HttpRequest {
@@ -80,6 +81,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     place: Omit<CollectionTarget, 'version' | 'collection'>,
     { value: input, options, preconditions, perform }: Call = {},
   ): Promise<OperationResult> => {
+    if (!transaction) requireOutside(collection.store, name, operation)
     if (options) {
       const rules = preconditions ? WRITE_RULES : CALL_RULES
       checkOptions(`The options of ${name}.${operation}`, options, rules)
@@ -90,7 +92,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     const target = { version, collection, ...place }
     const method = target.action?.method ?? METHODS[operation] ?? 'GET'
     const request = new ProgramRequest(method, signal)
-    const context = Object.assign(new RequestContext(runtime, request, base, true), {
+    const context = Object.assign(new CallContext(runtime, request, base, true), {
       target,
       operation,
       transaction,
@@ -98,9 +100,12 @@ export function createResource(scope: CallScope, name: string): Resource {
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       principal: options?.principal ?? scope.principal,
     })
-    context.uploads = createUploads(context)
     signal.throwIfAborted()
-    return compileOperation(runtime.api, target, operation, perform)(context)
+    try {
+      return await compileOperation(runtime.api, target, operation, perform)(context)
+    } finally {
+      await context.discardUploads()
+    }
   }
 
   const runList: ListRunner = (operation, options, perform) =>
@@ -142,12 +147,14 @@ export function createResource(scope: CallScope, name: string): Resource {
     ]),
   )
 
+  /** The items have the fields of the query, as its type says. */
+  const list = (call: Parameters<typeof createList>[2]) =>
+    createList(collection, runList, call) as List<never>
+
   const resource: Resource<UnknownDef> = {
-    list: (query, options) =>
-      createList(collection, runList, { operation: 'list', query, options }),
-    search(words, query, options) {
-      if (collection.search)
-        return createList(collection, runList, { operation: SEARCH, words, query, options })
+    list: (query?: object, options?: CallOptions) => list({ operation: 'list', query, options }),
+    search(words: string, query?: object, options?: CallOptions) {
+      if (collection.search) return list({ operation: SEARCH, words, query, options })
       throw new TypeError(`${name} has no search: name its fields by the option search`)
     },
     count: async (query, options) =>
@@ -175,7 +182,8 @@ export function createResource(scope: CallScope, name: string): Resource {
     actions,
   }
   // No action may have the name of a method.
-  return { ...actions, ...resource }
+  const calls = { ...actions, ...resource }
+  return transaction ? trackCalls(calls, name, transaction.calls) : calls
 }
 
 /** The methods of operations that change something. */

@@ -46,11 +46,11 @@ export function toParameters(filters: object, id: string, where: string): Parame
       )
     }
     const name = `filter[${path}]${operator === 'eq' ? '' : `[${operator}]`}`
-    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const values = (Array.isArray(value) ? value : [value]).map(toPlain)
     const wrong = values.find(each => !isScalar(each))
     if (!values.every(isScalar)) {
       throw new TypeError(
-        `${where}: the filter ${path} must be a string, a number, a boolean or a list of them, not ${wrong}${hintFor(wrong)}`,
+        `${where}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(wrong)}. Leave it out, or write { exists: false }`,
       )
     }
     if (values.length > 0) {
@@ -62,7 +62,9 @@ export function toParameters(filters: object, id: string, where: string): Parame
     }
   }
   const walk = (path: string, value: unknown): void => {
-    const keys = isObject(value) ? Object.entries(value) : [['eq', value] as const]
+    const own = isObject(value) ? Object.entries(value) : []
+    // An object without keys is a date or no filter: `{}` and a `Set` must not match everything.
+    const keys = own.length > 0 ? own : [['eq', value] as const]
     const isCondition = keys.every(([key]) => findOperator(key))
     for (const [key, each] of keys) {
       if (isCondition) add(path, key, each)
@@ -73,9 +75,10 @@ export function toParameters(filters: object, id: string, where: string): Parame
   return found
 }
 
-function hintFor(value: unknown): string {
-  if (value === null) return '. For items without a value write { exists: false }'
-  return value === undefined ? '. Leave it out, or give [] to match nothing' : ''
+/** Converts a date to its ISO text, as JSON does; a value without JSON stays as it is, an invalid date too. */
+export function toPlain(value: unknown): unknown {
+  const { toJSON } = Object(value) as Partial<Pick<Date, 'toJSON'>>
+  return toJSON?.call(value) ?? value
 }
 
 export function parameter(name: string, value: string): Parameter {

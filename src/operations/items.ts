@@ -3,10 +3,12 @@ import { HttpError, type Issue } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { getValue } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
-import { createWithin, type Filter, matcher } from '../store/selection.ts'
+import { createWithin, type Filter } from '../store/filter.ts'
+import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
-import { derive, type OperationContext } from './context.ts'
+import type { OperationContext } from './context.ts'
 import { findProgramReader, toParameters } from './filter-parameters.ts'
+import type { RunningTransaction } from './run-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
 export function buildReachFilters(context: OperationContext): readonly Filter[] {
@@ -19,22 +21,29 @@ export function buildReachFilters(context: OperationContext): readonly Filter[] 
 
 const NO_FILTERS: readonly Filter[] = []
 
-/**
- * Copies the context for the address that its item has after a change. A hook or an action may have given the
- * item another parent than that of the path.
- */
-export function atCurrentParent(context: OperationContext, item: Item): OperationContext {
-  const { target } = context
-  const { parent } = target
-  if (!parent || getValue(item, [parent.field]) === parent.id) return context
-  return derive(context, { target: { ...target, parent: undefined } })
+/** Whether the principal sees an item. */
+export function isVisible(
+  context: OperationContext,
+  collection: CollectionDefinition,
+  item: Item,
+  transaction = context.transaction,
+): Awaitable<boolean> {
+  return buildRowFilter(context, collection, transaction)?.sees(item) ?? true
 }
 
-/** Whether an item is below the target's parent, if there is one, and visible to the principal. */
-export function isReachable(context: OperationContext, item: Item): Awaitable<boolean> {
-  const { parent, collection } = context.target
-  if (parent && getValue(item, [parent.field]) !== parent.id) return false
-  return buildRowFilter(context, collection)?.sees(item) ?? true
+/** Finds an item that the row policy lets the principal see. */
+function findStored(
+  context: OperationContext,
+  collection: CollectionDefinition,
+  id: Id,
+  transaction = context.transaction,
+): Awaitable<Stored | undefined> {
+  const store = context.storeOf(collection, transaction)
+  return andThen(store.get(id, context.storeOptions), stored => {
+    if (!stored || !collection.visible) return stored
+    const visible = isVisible(context, collection, stored.item, transaction)
+    return andThen(visible, sees => (sees ? stored : undefined))
+  })
 }
 
 /**
@@ -47,38 +56,45 @@ export function findVisible(
   collection: CollectionDefinition,
   id: Id,
   byClient = true,
+  transaction = context.transaction,
 ): Awaitable<Stored | undefined> {
   if (byClient && collection.hideExistence && !context.can(collection, 'read')) return undefined
-  const { version } = context.target
-  return findReachable(derive(context, { target: { kind: 'item', version, collection, id } }))
+  return findStored(context, collection, id, transaction)
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */
-export function requireParent(context: OperationContext): Awaitable<void> {
+export function requireParent(
+  context: OperationContext,
+  transaction = context.transaction,
+): Awaitable<void> {
   const { parent } = context.target
   if (!parent) return undefined
   const { collection, id } = parent
-  return andThen(findVisible(context, collection, id), found => {
+  return andThen(findVisible(context, collection, id, true, transaction), found => {
     if (!found) throw notFound(collection, id)
   })
 }
 
 /** Finds the item of the target, where it is reachable. @throws HttpError 404 where its parent does not exist. */
-export function findItem(context: OperationContext): Awaitable<Stored | undefined> {
-  return andThen(requireParent(context), () => findReachable(context))
-}
-
-function findReachable(context: OperationContext): Awaitable<Stored | undefined> {
+export function findItem(
+  context: OperationContext,
+  transaction = context.transaction,
+): Awaitable<Stored | undefined> {
   const { collection, id = '', parent } = context.target
-  return andThen(context.storeOf(collection).get(id, context.storeOptions), stored => {
-    if (!stored || (!parent && !collection.visible)) return stored
-    return andThen(isReachable(context, stored.item), reachable => (reachable ? stored : undefined))
-  })
+  if (!parent) return findStored(context, collection, id, transaction)
+  return andThen(requireParent(context, transaction), () =>
+    andThen(findStored(context, collection, id, transaction), stored =>
+      stored && getValue(stored.item, [parent.field]) === parent.id ? stored : undefined,
+    ),
+  )
 }
 
 /** Finds the item of the target. @throws HttpError 404 */
-export function requireItem(context: OperationContext): Awaitable<Stored> {
-  return andThen(findItem(context), stored => {
+export function requireItem(
+  context: OperationContext,
+  transaction = context.transaction,
+): Awaitable<Stored> {
+  return andThen(findItem(context, transaction), stored => {
     if (stored) return stored
     const { collection, id = '' } = context.target
     throw notFound(collection, id)
@@ -93,9 +109,10 @@ export function assertVisible(
   context: OperationContext,
   values: Item,
   current: Item | undefined,
+  transaction: RunningTransaction | undefined,
 ): Awaitable<void> {
   const { collection } = context.target
-  const rows = buildRowFilter(context, collection)
+  const rows = buildRowFilter(context, collection, transaction)
   if (!rows) return undefined
   return andThen(rows.sees(withServerValues(collection, values, current)), visible => {
     if (visible) return
@@ -135,10 +152,12 @@ export interface RowFilter {
 export function buildRowFilter(
   context: OperationContext,
   collection: CollectionDefinition,
+  transaction = context.transaction,
 ): RowFilter | undefined {
   const { visible } = collection
   if (!visible) return undefined
-  if (typeof visible !== 'function') return seeThrough(context, collection, visible.through)
+  if (typeof visible !== 'function')
+    return seeThrough(context, collection, visible.through, transaction)
   const rule = visible(context.principal)
   const where = rule === undefined ? undefined : filtersOf(collection, rule)
   if (where?.length === 0) return undefined
@@ -151,13 +170,14 @@ function seeThrough(
   context: OperationContext,
   { references }: CollectionDefinition,
   field: string,
+  transaction: RunningTransaction | undefined,
 ): RowFilter | undefined {
   const name = references.get(field)?.collection ?? ''
   const parent = context.target.version.collections.get(name)
   if (!parent) throw new TypeError(`visible goes through ${name}, which is not in the api`)
-  const rows = buildRowFilter(context, parent)
+  const rows = buildRowFilter(context, parent, transaction)
   if (!rows) return undefined
-  const store = context.storeOf(parent)
+  const store = context.storeOf(parent, transaction)
   const within = { name, store, fields: parent.shape.fields, where: rows.where }
   return {
     where: [createWithin([field], within)],

@@ -8,10 +8,9 @@ import { picker } from '../schema/paths.ts'
 import type { Awaitable, Scalar } from '../schema/values.ts'
 import { sortKeyOf } from '../store/selection.ts'
 import type { Slice, Stored } from '../store/store.ts'
-import type { OperationContext, OperationResult } from './context.ts'
-import { findProgramReader, parameter, toParameters } from './filter-parameters.ts'
+import type { OperationContext, OperationResult, Perform } from './context.ts'
+import { findProgramReader, parameter, toParameters, toPlain } from './filter-parameters.ts'
 import { chooseTotalMode, count, prepareQuery } from './list.ts'
-import type { Perform } from './perform.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 
 /** Runs a list operation with its hooks; `perform` does its work. */
@@ -46,7 +45,7 @@ function readCallQuery(collection: CollectionDefinition, { words, query = {} }: 
   const { name, shape } = collection
   const values: Readonly<Record<string, unknown>> = { ...query }
   const texts = READ.flatMap(each =>
-    values[each] === undefined ? [] : [parameter(each, String(values[each]))],
+    values[each] === undefined ? [] : [parameter(each, String(toPlain(values[each])))],
   )
   if (words !== undefined) texts.push(parameter('q', words))
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))

@@ -4,15 +4,17 @@ import { HttpError } from '../errors.ts'
 import { evaluate, hashTexts, type Validators } from '../http/conditional.ts'
 import { printContentRange } from '../http/content-range.ts'
 import type { HeaderList } from '../http/message.ts'
+import { isRanged } from '../http/methods.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
-import { type Found, pageHeaders, type Window } from '../pagination.ts'
+import { type Found, printPageHeaders, type Window } from '../pagination.ts'
 import type { Query } from '../query.ts'
 import { iterate } from '../schema/iterate.ts'
 import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
+import type { Filter, ValueFilter } from '../store/filter.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
 import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
@@ -63,7 +65,7 @@ export function compileList(
   return context => {
     const { method, preconditions, parameters, queryKey } = context
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
-    const ranged = method === 'GET' && preconditions.ifRange === undefined
+    const ranged = isRanged(method) && preconditions.ifRange === undefined
     const request = read(parameters, ranged ? context.range : undefined, queryKey)
     return isCount ? count(context, request.query) : list(context, request)
   }
@@ -160,7 +162,7 @@ function buildPageResult(
     lastKey: last && sortKeyOf(last.item, query.sort),
   }
   const validators = listValidators(context, items, found, request)
-  if (window.by === 'range' && items.length === 0) {
+  if (window.by === 'range' && items.length === 0 && window.offset > 0) {
     // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
     const verdict = evaluate(context.preconditions, context.method, validators)
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
@@ -169,7 +171,7 @@ function buildPageResult(
   const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
   const plain = !collection.blobs && collection.writeOnly.size === 0 && !query.fields
   return andThen(toReadableItems(context, items, query), data => ({
-    status: window.by === 'range' && items.length !== total ? 206 : 200,
+    status: window.by === 'range' && items.length > 0 && items.length !== total ? 206 : 200,
     headers,
     representation: {
       kind: 'list',
@@ -193,13 +195,17 @@ function requireWhole(
   found: number,
 ): void {
   const { name } = collection.shape.identity
-  const ids = query.where.find(
-    ({ path, operator, values }) =>
-      operator === 'in' && path.length === 1 && path[0] === name && values.length > 1,
-  )
+  const ids = query.where.find(each => isLookup(each, name))
   if (!ids || api.dialects.length === 0) return
   const message = `The ${ids.values.length} items have more than ${api.limits.page} bytes together. Ask for ${found} at once.`
   throw new HttpError(400, [{ message, field: name, type: 'too_many_values' }])
+}
+
+/** Whether a filter names several items. */
+function isLookup(filter: Filter, id: string): filter is ValueFilter {
+  if (filter.operator !== 'in') return false
+  const { path, values } = filter
+  return path.length === 1 && path[0] === id && values.length > 1
 }
 
 /** Describes a list to the formats. */
@@ -266,7 +272,7 @@ function listHeaders(
   window: Window,
   found: Found,
 ): HeaderList {
-  return pageHeaders(window, found, {
+  return printPageHeaders(window, found, {
     unit: context.target.collection.name,
     sort,
     address: context.hrefAsRequested(context.target),
@@ -276,8 +282,8 @@ function listHeaders(
 }
 
 /**
- * Prints the headers of a HEAD from the count alone: its links go by offset. A count that is not exact does
- * not say what is on the page and whether another follows.
+ * Prints the headers of a HEAD from the count alone. The links of cursors need the keys of items: they are
+ * left out. A count that is not exact does not say what is on the page and whether another follows.
  */
 function headHeaders(
   context: OperationContext,
@@ -293,8 +299,9 @@ function headHeaders(
   const position = startOf(window)
   const left = Math.max(0, total - position)
   const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
-  const page = { by: 'offset', offset: position, limit: window.limit } as const
-  return listHeaders(context, request, page, found)
+  // A page of no items has no links.
+  const limit = window.by === 'cursor' ? 0 : window.limit
+  return listHeaders(context, request, { by: 'offset', offset: position, limit }, found)
 }
 
 /** The position of the first item of a full page. */

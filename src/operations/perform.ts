@@ -1,19 +1,18 @@
 // The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
 
-import type { AfterHook, CompiledHooks } from '../model/compile-hooks.ts'
-import type { ApiDefinition, CollectionDefinition, Operation } from '../model/definition.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
-import { type Awaitable, freezeDeep } from '../schema/values.ts'
+import type { CompiledHooks } from '../model/types/compiled-hooks.ts'
+import type { Operation } from '../model/types/operation.ts'
+import { freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
-import type { OperationContext, OperationResult } from './context.ts'
-import { protectResult } from './enforce-field-roles.ts'
+import type { OperationContext, OperationResult, Perform } from './context.ts'
 import { compileList } from './list.ts'
 import { toProgramItem } from './program-items.ts'
 import { download, read } from './read.ts'
-import { createEvent } from './run-hooks.ts'
-import { create, patch, remove, replace } from './writes.ts'
-
-export type Perform = (context: OperationContext) => Awaitable<OperationResult>
+import { createEvent, runAfter } from './run-hooks.ts'
+import { protectResult } from './write/enforce-field-roles.ts'
+import { compileWrites } from './write/plan.ts'
 
 const COMPILERS: Readonly<
   Record<
@@ -25,10 +24,10 @@ const COMPILERS: Readonly<
   search: compileList,
   count: compileList,
   read: () => read,
-  create: () => create,
-  replace: () => replace,
-  patch: () => patch,
-  delete: () => remove,
+  create: (_api, collection) => compileWrites(collection).create,
+  replace: (_api, collection) => compileWrites(collection).replace,
+  patch: (_api, collection) => compileWrites(collection).patch,
+  delete: (_api, collection) => compileWrites(collection).delete,
   download: () => download,
 }
 
@@ -46,28 +45,24 @@ export function compileOperation(
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {
-  const { hooks, blobs } = collection
-  const after = hooks.after.get(operation)
-  return after || hooks.error || blobs ? withHooks(perform, hooks, after) : perform
+  const { error, after } = collection.hooks
+  // A write has its `after` hook in its plan.
+  const hasAfter = after.has(operation) && !WRITES.has(operation)
+  return hasAfter || error ? withHooks(perform, error, hasAfter) : perform
 }
 
-/** Runs the `after` and `error` hooks, then removes the uploads that no item holds. */
-function withHooks(
-  perform: Perform,
-  { error: failed }: CompiledHooks,
-  after: AfterHook | undefined,
-): Perform {
+const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
+
+/** Runs the `after` and `error` hooks. */
+function withHooks(perform: Perform, failed: CompiledHooks['error'], hasAfter: boolean): Perform {
   return async context => {
     try {
       const result = await perform(context)
-      if (after && !result.replayed)
-        await after(createEvent(context), toHookResult(context, result))
+      if (hasAfter && !result.replayed) await runAfter(context, toHookResult(context, result))
       return result
     } catch (error) {
       await failed?.(createEvent(context), error)
       throw error
-    } finally {
-      await context.discardUploads()
     }
   }
 }

@@ -5,7 +5,7 @@ import type { CollectionDefinition } from '../model/definition.ts'
 import type { WriteOptions } from '../model/resource.ts'
 import { freezeDeep, type Item, isObject } from '../schema/values.ts'
 import type { Id, Stored } from '../store/store.ts'
-import { protect } from './enforce-field-roles.ts'
+import { protect } from './write/enforce-field-roles.ts'
 
 /** An item as programs get it. */
 export type ProgramItem = ItemOf<UnknownDef>

@@ -6,7 +6,9 @@ import { type ByteRange, parseByteRange, printByteContentRange } from '../http/b
 import { evaluate, hashTexts, itemTag, rangeHolds, type Validators } from '../http/conditional.ts'
 import { printDisposition } from '../http/content-disposition.ts'
 import type { HeaderList } from '../http/message.ts'
-import { CACHE_BUSTER, RESERVED, readFields } from '../query.ts'
+import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
+import { isRanged } from '../http/methods.ts'
+import { CACHE_BUSTER, readFields } from '../query.ts'
 import { type BlobRecord, findBlobRecord } from '../schema/blob.ts'
 import type { Path } from '../schema/paths.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
@@ -27,12 +29,14 @@ export function read(context: OperationContext): Awaitable<OperationResult> {
   )
 }
 
+const MEANT_FOR_ITEMS = new Set(['fields', SUPPRESS_PARAMETER, CACHE_BUSTER])
+
 /** Reads the `fields` of an item, the only parameter there. @throws HttpError 400 */
 function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
   const issues: Issue[] = []
   const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
   for (const { name } of parameters) {
-    if (RESERVED.has(name) || name === CACHE_BUSTER) continue
+    if (MEANT_FOR_ITEMS.has(name)) continue
     const field = name.slice(0, 64)
     const message = `${field} has no meaning for a single item`
     issues.push({ message, field, type: 'unknown_parameter' })
@@ -98,7 +102,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
   // A part that is answered with 200 would look like the whole.
   const applies =
-    method === 'GET' &&
+    isRanged(method) &&
     range !== undefined &&
     !suppressed &&
     rangeHolds(preconditions.ifRange, validators)

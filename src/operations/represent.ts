@@ -54,6 +54,8 @@ export async function printContents(
     const data = record && isInline ? await readBase64(context, record, afterWrite) : undefined
     const url = printBlobAddress(context, item, name)
     Object.assign(printed, printBlob(name, record, collection.binary, url, data))
+    // `fields` may ask for the content of the object form by this name too.
+    if (data !== undefined && fields) printed[`${name}_data`] = data
   }
   return printed
 }
@@ -84,13 +86,11 @@ async function readBase64(
 }
 
 /** Lists the binary properties whose contents `fields` asks for. */
-function listRequested(
-  { binary, shape }: CollectionDefinition,
-  fields: readonly Path[] = [],
-): string[] {
+function listRequested({ shape }: CollectionDefinition, fields: readonly Path[] = []): string[] {
   const paths = fields.map(path => path.join('.'))
-  const data = binary === 'flat' ? '_data' : '.data'
-  return listBlobFields(shape.fields).filter(name => paths.includes(name + data))
+  return listBlobFields(shape.fields).filter(
+    name => paths.includes(`${name}_data`) || paths.includes(`${name}.data`),
+  )
 }
 
 /**

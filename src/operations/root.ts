@@ -4,7 +4,7 @@ import type { CollectionDefinition } from '../model/definition.ts'
 import { type CollectionTarget, printUriTemplate, type RootTarget } from '../model/routes.ts'
 import { DOCS_PATH, findDocs, OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
-import { canAnything } from './authorize.ts'
+import { isListed } from './authorize.ts'
 import type { OperationResult, RequestContext } from './context.ts'
 
 /** Describes a version as `{ url, resources }`; the whole api as its default version, with a list of all versions. */
@@ -37,8 +37,8 @@ export function listResources(
   context: RequestContext,
   { version = context.api.defaultVersion }: RootTarget,
 ): Record<string, Json> {
-  const visible = [...version.collections.values()].filter(
-    collection => !collection.hideExistence || canAnything(context, collection),
+  const visible = [...version.collections.values()].filter(collection =>
+    isListed(context, collection),
   )
   return Object.fromEntries(
     visible.map(collection => {
@@ -76,7 +76,7 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
   const resources: Record<string, { methods: string[]; url: string }> = {}
   for (const other of parent ? [] : version.collections.values()) {
     const field = other.parents.get(collection.name)
-    if (field === undefined || (other.hideExistence && !canAnything(context, other))) continue
+    if (field === undefined || !isListed(context, other)) continue
     const methods = (['list', 'create'] as const)
       .filter(operation => other.operations.has(operation) && isShown(other, operation))
       .map(operation => (operation === 'list' ? 'GET' : 'POST'))

@@ -5,14 +5,18 @@ import { type Awaitable, type Item, isObject } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
 import { toProgramItem } from './program-items.ts'
+import type { RunningTransaction } from './run-transaction.ts'
 
 /** What hooks and actions get: resources are created when they are first used. */
 export class OperationTools implements HookContext {
   readonly principal: Principal | undefined
   readonly #context: OperationContext
+  readonly #transaction: RunningTransaction | undefined
 
-  constructor(context: OperationContext) {
+  /** @param transaction that the calls are part of. */
+  constructor(context: OperationContext, transaction = context.transaction) {
     this.#context = context
+    this.#transaction = transaction
     this.principal = context.principal
   }
 
@@ -21,31 +25,38 @@ export class OperationTools implements HookContext {
   }
 
   get collection(): Find {
-    return createFind(createScope(this.#context))
+    return createFind(createScope(this.#context, this.#transaction))
   }
 
   get transaction(): HookContext['transaction'] {
     const { runtime } = this.#context
-    const scope = createScope(this.#context)
+    const scope = createScope(this.#context, this.#transaction)
     // The calls of a transaction are those of the version, as `collection` above.
     return runtime.runTransaction.bind(runtime, scope) as HookContext['transaction']
   }
 }
 
 /** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
-function createScope(context: OperationContext): CallScope {
-  const { runtime, target, base, principal, request, transaction } = context
+function createScope(
+  context: OperationContext,
+  transaction: RunningTransaction | undefined,
+): CallScope {
+  const { runtime, target, base, principal, request } = context
   const { version, collection: own } = target
   const { signal } = transaction ?? request
-  return { runtime, version, base, transaction, own, principal, signal }
+  return { runtime, version, base, transaction, request, own, principal, signal }
 }
 
 class OperationHookEvent extends OperationTools implements OperationEvent {
   readonly collectionName: string
   readonly operation: string
 
-  constructor(context: OperationContext, hookValues: HookValues) {
-    super(context)
+  constructor(
+    context: OperationContext,
+    hookValues: HookValues,
+    transaction?: RunningTransaction | undefined,
+  ) {
+    super(context, transaction)
     this.collectionName = context.target.collection.name
     this.operation = context.operation
     const { id, collection } = context.target
@@ -58,7 +69,7 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
 /** What a hook gets besides the context of its operation. */
 export interface HookValues {
   /** The item as it is before the operation. */
-  readonly stored?: Stored
+  readonly stored?: Stored | undefined
   readonly input?: unknown
   readonly value?: unknown
 }
@@ -66,8 +77,9 @@ export interface HookValues {
 export function createEvent(
   context: OperationContext,
   hookValues: HookValues = {},
+  transaction = context.transaction,
 ): OperationEvent {
-  return new OperationHookEvent(context, hookValues)
+  return new OperationHookEvent(context, hookValues, transaction)
 }
 
 /** Runs the collection's `before` hook; an object that it returns replaces the value. */
@@ -75,10 +87,21 @@ export function runBefore<T>(
   context: OperationContext,
   hookValues: HookValues,
   value: T,
+  transaction = context.transaction,
 ): Awaitable<T | Item> {
   const before = context.target.collection.hooks.before.get(context.operation)
   if (!before) return value
-  return replaceValue(before, createEvent(context, hookValues), value)
+  return replaceValue(before, createEvent(context, hookValues, transaction), value)
+}
+
+/** Runs the collection's `after` hook. */
+export async function runAfter(
+  context: OperationContext,
+  result: unknown,
+  transaction = context.transaction,
+): Promise<void> {
+  const after = context.target.collection.hooks.after.get(context.operation)
+  await after?.(createEvent(context, {}, transaction), result)
 }
 
 async function replaceValue<T>(

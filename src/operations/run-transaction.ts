@@ -7,15 +7,21 @@ import { memoize } from '../schema/memoize.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
-import { type CallScope, createFind, derive, type OperationContext } from './context.ts'
+import { type CallScope, createFind, type OperationContext } from './context.ts'
+import { RunningCalls } from './track-calls.ts'
+import { beginWork, endWork, requireOutside, runWithin, type Work } from './work-context.ts'
 
 /** One run of the work of a transaction: it may be undone, and run again. */
 export class RunningTransaction {
   /** Aborted when the transaction is to end. */
   readonly signal: AbortSignal
+  readonly calls = new RunningCalls()
   readonly #stores: ReadonlyMap<Store, KeyedStore>
   readonly #afterCommit: (() => Awaitable<void>)[] = []
   readonly #atEnd: (() => Awaitable<void>)[] = []
+  #work: Work | undefined
+  /** The first error of a part that is not whole, in an object: any value may be thrown. */
+  #failure: { readonly error: unknown } | undefined
 
   constructor(stores: ReadonlyMap<Store, KeyedStore>, signal: AbortSignal) {
     this.#stores = stores
@@ -23,8 +29,10 @@ export class RunningTransaction {
   }
 
   /** Finds the store of a collection within the transaction; of one in another database the plain one. */
-  storeOf({ store }: CollectionDefinition): KeyedStore {
-    return this.#stores.get(store) ?? store
+  storeOf({ name, store }: CollectionDefinition): KeyedStore {
+    const inside = this.#stores.get(store)
+    if (!inside) requireOutside(store, name)
+    return inside ?? store
   }
 
   /** @throws TypeError for a collection in another database. */
@@ -32,6 +40,33 @@ export class RunningTransaction {
     if (this.#stores.has(store)) return
     throw new TypeError(
       `The collection ${name} is not in the database of this transaction: a transaction is in one database`,
+    )
+  }
+
+  /** Runs the work of a program, or a nested part of it: one that fails undoes the transaction, even if it is caught. */
+  async run<R>(work: () => Promise<R>): Promise<R> {
+    const [member] = this.#stores.keys()
+    this.#work ??= beginWork(member?.database)
+    try {
+      return await runWithin(this.#work, work)
+    } catch (error) {
+      throw this.fail(error)
+    }
+  }
+
+  /** Undoes the transaction at its end, which throws the first of these errors. @returns the error. */
+  fail(error: unknown): unknown {
+    this.#failure ??= { error }
+    return error
+  }
+
+  /** @throws the first error of a part, and TypeError for calls that nobody has awaited. */
+  requireWhole(): void {
+    if (this.#failure) throw this.#failure.error
+    const { names } = this.calls
+    if (names.length === 0) return
+    throw new TypeError(
+      `The transaction is undone, since calls in it were not awaited: ${names.join(', ')}`,
     )
   }
 
@@ -46,6 +81,7 @@ export class RunningTransaction {
   }
 
   async end(committed: boolean): Promise<void> {
+    if (this.#work) endWork(this.#work)
     for (const work of [...(committed ? this.#afterCommit : []), ...this.#atEnd]) await work()
   }
 }
@@ -53,10 +89,19 @@ export class RunningTransaction {
 const RULES: Rules<TransactionOptions> = { of: ANYTHING, principal: ANYTHING, signal: ANYTHING }
 
 /**
- * Runs work in a transaction, or as a part of the one that runs.
+ * Runs the work of a program in a transaction, or as a part of the one that runs.
  * @throws TypeError where the stores have no transactions, or are in several databases.
  */
-export async function runTransaction<R>(
+export function runTransaction<R>(
+  outer: CallScope,
+  work: (tx: Transaction) => Promise<R>,
+  options?: TransactionOptions,
+): Promise<R> {
+  const result = runWork(outer, work, options)
+  return outer.transaction ? outer.transaction.calls.track('transaction', result) : result
+}
+
+async function runWork<R>(
   outer: CallScope,
   work: (tx: Transaction) => Promise<R>,
   options: TransactionOptions = {},
@@ -68,53 +113,64 @@ export async function runTransaction<R>(
   const scope = { ...outer, ...callOptions, own }
   return transact(scope, transaction => {
     const collection = createFind({ ...scope, transaction, signal: transaction.signal })
-    return work({ collection } as Transaction) // a resource has the types of its collection
+    // A resource has the types of its collection.
+    return transaction.run(() => work({ collection } as Transaction))
   })
 }
 
-/** Runs work in a transaction over the database of a request's collection: it gets the context within it. */
+/**
+ * Runs work in a transaction over the database of a call's collection. Work of a program goes through
+ * `RunningTransaction.run`.
+ * @param outer the transaction that it is part of, if there is one.
+ */
 export function runInTransaction<R>(
-  context: OperationContext,
-  work: (context: OperationContext) => Promise<R>,
+  { runtime, target, request }: OperationContext,
+  outer: RunningTransaction | undefined,
+  work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
-  const { runtime, target, request, transaction } = context
   const { version, collection: own } = target
-  return transact({ runtime, version, own, transaction, signal: request.signal }, running =>
-    work(derive(context, { transaction: running })),
+  return transact(
+    { runtime, version, own, transaction: outer, request, signal: request.signal },
+    work,
   )
 }
 
 async function transact<R>(
-  { runtime, version, own, signal: outer, transaction }: Omit<CallScope, 'base'>,
+  { runtime, version, own, request, signal: outer, transaction }: Omit<CallScope, 'base'>,
   work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
   if (transaction) return work(transaction)
   const stores = [...new Set(findMembers(version, own).map(({ store }) => store))]
-  const [first] = stores
+  const first = stores[0] as Required<Store> // all members have transactions
+  requireOutside(first, 'api', 'transaction')
   const limit = new AbortController()
   const signal = outer ? AbortSignal.any([outer, limit.signal]) : limit.signal
-  let timer: NodeJS.Timeout | undefined
+  const timer = setTimeout(() => {
+    limit.abort(tooSlow())
+    // Its request is over: a call that waits for the transaction must not be done after it.
+    request?.abort(limit.signal.reason)
+  }, runtime.api.limits.workTime)
   let attempt: RunningTransaction | undefined
   const run = async (bound: readonly Store[]) => {
     await attempt?.end(false)
-    // The time begins with the work: a transaction that waits holds nothing.
-    timer = setTimeout(() => limit.abort(tooSlow()), runtime.api.limits.workTime)
     // A keyed store binds keyed stores, one for each.
     const members = stores.map((store, at) => [store, bound[at] as KeyedStore] as const)
     attempt = new RunningTransaction(new Map(members), signal)
     try {
-      return await work(attempt)
+      const result = await work(attempt)
+      attempt.requireWhole()
+      return result
     } finally {
-      clearTimeout(timer)
+      attempt.calls.abandon()
     }
   }
   let committed = false
   try {
-    // All members have transactions.
-    const result = await (first as Required<Store>).transaction(stores, run, { signal })
+    const result = await first.transaction(stores, run, { signal })
     committed = true
     return result
   } finally {
+    clearTimeout(timer)
     await attempt?.end(committed)
   }
 }

@@ -1,12 +1,13 @@
 // A list request read as a whole: its query, its window, and the start of its links, remembered by the
 // raw text of the query.
 import { type Issue, throwIfAny } from '../errors.ts'
-import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { Parameter } from '../http/parameters.ts'
 import {
+  keepParameters,
   LinkQuery,
   readWindow,
   startWindow,
+  UNLINKED,
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
@@ -55,7 +56,7 @@ const MAX_REMEMBERED_LENGTH = 512
 /** Compiles the reader of a collection's lists. */
 export function compileListReader(options: ListReaderOptions): ListReader {
   const readQuery = compileQueryReader(options)
-  const unlinked = new Set([...PLACE, METHOD_PARAMETER])
+  const unlinked = new Set(UNLINKED)
   if (!options.fields.has(CACHE_BUSTER)) unlinked.add(CACHE_BUSTER)
   const remembered = new Map<string, ReadRequest>()
 
@@ -64,17 +65,12 @@ export function compileListReader(options: ListReaderOptions): ListReader {
     const query = readQuery(parameters, issues)
     const window = readWindow(parameters, range, { ...options, sort: query.sort }, issues)
     throwIfAny(issues)
-    const kept = parameters.filter(({ name }) => !unlinked.has(name))
-    if (window.by === 'range') {
-      const value = String(window.limit)
-      kept.push({ name: 'limit', value, raw: `limit=${value}` })
-    }
     const places = parameters.filter(({ name }) => PLACE.has(name)).length
     const sized = parameters.some(({ name }) => name === 'limit')
     return {
       query,
       window,
-      links: new LinkQuery(kept),
+      links: new LinkQuery(keepParameters(parameters, window, unlinked)),
       namesPage: sized || places > 0,
       fieldsText: parameters.find(({ name }) => name === 'fields')?.value ?? '',
       places,

@@ -16,8 +16,8 @@ import {
 import { type Path, toPath } from '../schema/paths.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import { isUuid, type Scalar } from '../schema/values.ts'
+import type { Filter, Operator } from '../store/filter.ts'
 import { findOperator, OPERATOR_WORDS, PATTERNS, unsupportedReason } from '../store/operators.ts'
-import type { Filter, Operator } from '../store/selection.ts'
 
 export type QueryLimits = Pick<
   Limits,

@@ -42,7 +42,6 @@ export {
 export { type Cursor, parseCursor, printCursor } from '../pagination/cursor.ts'
 export {
   type Found,
-  LinkQuery,
   type PageOptions,
   pageHeaders,
   readWindow,
@@ -52,13 +51,14 @@ export {
 export { type Query, type QueryOptions, readQuery } from '../query.ts'
 export type { Field, Fields } from '../schema/fields.ts'
 export { fieldsOf } from '../schema/zod-fields.ts'
+export type { Filter, Operator } from '../store/filter.ts'
 export {
   comparer,
-  type Filter,
+  keyComparer,
   matcher,
-  type Operator,
   type Search,
   type Selection,
   type SortKey,
+  sortKeyOf,
 } from '../store/selection.ts'
 export { parseSort, printSort } from '../store/sort.ts'

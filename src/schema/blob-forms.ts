@@ -26,6 +26,7 @@ export function toReadableFields(fields: Fields, form: BinaryForm, data: boolean
       ])
       if (data) properties.set('data', TEXT)
       readable.set(name, { ...url, kind: 'object', optional, nullable, properties })
+      if (data) readable.set(`${name}_data`, TEXT)
     }
   }
   return readable

@@ -1,7 +1,6 @@
 // The field table of a schema: the properties of its items, found by name or path.
 import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
-import { hasOneType } from './scalars.ts'
 import type { Json, Scalar } from './values.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
@@ -18,6 +17,21 @@ export type Kind =
   | 'union'
   | 'any'
   | 'blob'
+
+/** The kinds whose values have one type, as `typeof` names it. */
+export const TYPE_OF_KIND: Readonly<Partial<Record<Kind, string>>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  date: 'string',
+  'date-time': 'string',
+}
+
+/** Whether all values of a kind have one type, and so one order. */
+export function hasOneType(kind: Kind | undefined): boolean {
+  return kind !== undefined && TYPE_OF_KIND[kind] !== undefined
+}
 
 /** A property of an item, as its schema declares it. */
 export interface Field {

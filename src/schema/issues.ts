@@ -7,8 +7,8 @@ import {
   type Field,
   type Fields,
   getPropertyField,
+  hasOneType,
 } from './fields.ts'
-import { hasOneType } from './scalars.ts'
 
 /** zod's codes for a value of another type. An absent value has one of them too. */
 const WRONG_TYPE: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])

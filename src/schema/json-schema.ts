@@ -2,8 +2,8 @@
 // anywhere in a larger document.
 import { z } from 'zod'
 import type { Field } from './fields.ts'
+import { hasOneType } from './fields.ts'
 import { isJson } from './json.ts'
-import { hasOneType } from './scalars.ts'
 import type { Schema } from './zod-fields.ts'
 
 /** A JSON Schema with the keywords that are read here. */
@@ -69,6 +69,9 @@ export function embedSchema(
       // An answer may have more: properties of another version, or what an action adds.
       if (io === 'output' && def.type === 'object' && !def.catchall)
         delete jsonSchema.additionalProperties
+      // A key whose value may be undefined is not in the JSON.
+      if (def.type === 'record' && def.valueType._zod.optout === 'optional')
+        delete jsonSchema.required
     },
   })
   const { items = {}, $defs }: { items?: JsonSchema; $defs?: JsonSchema['$defs'] } = JSON.parse(

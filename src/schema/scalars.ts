@@ -1,6 +1,6 @@
 // Single values of a field: parses them from text, compares them by the kind of the field.
 import { isDate, isDateTime, parseInstant } from './dates.ts'
-import type { Field, Kind } from './fields.ts'
+import { type Field, type Kind, TYPE_OF_KIND } from './fields.ts'
 import { compareText, type Json, type Scalar } from './values.ts'
 
 /**
@@ -17,24 +17,9 @@ export function compareValues(one: Json = null, other: Json = null, kind?: Kind)
   return Number(one) - Number(other)
 }
 
-/** The kinds whose values have one type, as `typeof` names it. */
-const TYPES: Readonly<Partial<Record<Kind, string>>> = {
-  string: 'string',
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-  date: 'string',
-  'date-time': 'string',
-}
-
-/** Whether all values of a kind have one type, and so one order. */
-export function hasOneType(kind: Kind | undefined): boolean {
-  return kind !== undefined && TYPES[kind] !== undefined
-}
-
 /** Whether a value can be of a kind that has one type; false for kinds that have several. */
 export function isOfKind(value: unknown, kind: Kind): boolean {
-  if (typeof value !== TYPES[kind]) return false
+  if (typeof value !== TYPE_OF_KIND[kind]) return false
   return kind !== 'date-time' || !Number.isNaN(parseInstant(String(value)))
 }
 

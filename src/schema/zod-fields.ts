@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { binaries } from './blob.ts'
 import type { Field, Fields, Kind } from './fields.ts'
-import { hasOneType } from './scalars.ts'
+import { hasOneType } from './fields.ts'
 import type { Scalar } from './values.ts'
 
 /** Any zod schema. */

@@ -1,4 +1,5 @@
 // The checks before a request is read further: cross-site requests, credentials, rate limits.
+
 import { addressKey, principalKey } from '../auth/client-key.ts'
 import { countAgainstLimits } from '../auth/count-against-limits.ts'
 import { isCrossSite } from '../auth/cross-site.ts'
@@ -6,15 +7,12 @@ import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
+import { isSafe } from '../http/methods.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { metadataAddress } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
-import { timed } from './timing.ts'
-
-export function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-}
+import { step, timed } from './steps.ts'
 
 /**
  * Lists the steps that every request to an api passes first; steps that the api does not need are left out.
@@ -22,9 +20,9 @@ export function isSafe(method: string): boolean {
  */
 export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
   const steps: Step[] = []
-  if (method === undefined || !isSafe(method)) steps.push(refuseCrossSite)
-  if (api.schemes.length > 0) steps.push(authenticateClient)
-  if (api.rateLimit) steps.push(countRequest)
+  if (method === undefined || !isSafe(method)) steps.push(step(refuseCrossSite, 403))
+  if (api.schemes.length > 0) steps.push(step(authenticateClient, 401, 403, 503))
+  if (api.rateLimit) steps.push(step(countRequest, 429, 503))
   return timed(api, 'auth', ...steps)
 }
 

@@ -11,8 +11,8 @@ import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
 import { Remembered } from '../http/remembered.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
-import type { OperationContext } from '../operations/context.ts'
-import { createUploads, type Uploads } from '../operations/uploads.ts'
+import type { CollectionContext } from '../operations/context.ts'
+import type { Uploads } from '../operations/write/uploads.ts'
 import { type Awaitable, getProperty, isObject, type Json, omit } from '../schema/values.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
@@ -33,7 +33,7 @@ export function isForm(api: ApiDefinition, request: HttpRequest): request is Wit
  * Reads the body of a POST that {@link isForm}, and the method that it names.
  * @throws HttpError 400, 413, 415
  */
-export async function readForm(context: OperationContext, request: WithBody): Promise<void> {
+export async function readForm(context: CollectionContext, request: WithBody): Promise<void> {
   const chosen = chooseBodyFormat(context)
   if (!chosen.format.form) return
   await decode(context, chosen, request.body)
@@ -44,7 +44,7 @@ export async function readForm(context: OperationContext, request: WithBody): Pr
  * Reads the body of an operation that takes one.
  * @throws HttpError 400, 413, 415
  */
-export function readBody(context: OperationContext): Awaitable<void> {
+export function readBody(context: CollectionContext): Awaitable<void> {
   const { api, request, method } = context
   if (context.body || !hasBody(request)) return undefined
   if (request.method === 'POST' && method !== 'POST' && isForm(api, request))
@@ -77,7 +77,7 @@ interface ChosenReader {
  * @throws HttpError 415 for an unknown type or content coding, 400 for a part of a representation
  * (RFC 9110 §14.5).
  */
-function chooseBodyFormat(context: OperationContext): ChosenReader {
+function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const { method, extension } = context
   const { headers } = context.request
   const { formats } = context.api
@@ -110,12 +110,10 @@ const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
  * @throws HttpError 400, 413, 415
  */
 async function decode(
-  context: OperationContext,
+  context: CollectionContext,
   { format, type }: ChosenReader,
   body: RequestBody,
 ): Promise<void> {
-  // Remembered even where decoding fails: what is uploaded by then must be removed.
-  if (!context.target.action) context.uploads = createUploads(context)
   const reading = new BodyContext(context, type)
   const value = await readValue(body, format, reading)
   const { form } = format
@@ -150,9 +148,9 @@ class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: Uploads['put']
-  readonly #context: OperationContext
+  readonly #context: CollectionContext
 
-  constructor(context: OperationContext, type: MediaType | undefined) {
+  constructor(context: CollectionContext, type: MediaType | undefined) {
     const { action, collection } = context.target
     const length = context.request.headers['content-length']
     this.fields = action ? action.inputFields : collection.bodyFields
@@ -160,7 +158,8 @@ class BodyContext implements ReadContext {
     this.method = context.method
     this.parameters = type?.parameters ?? NO_PARAMETERS
     this.length = length === undefined ? undefined : Number(length)
-    const { uploads } = context
+    // An action takes no files, but its `update` may give contents.
+    const uploads = action ? undefined : context.uploads
     // Only with files, where a function is little beside the cost of an upload.
     if (uploads) this.upload = (field, file) => uploads.put(field, file)
     this.#context = context
@@ -170,7 +169,7 @@ class BodyContext implements ReadContext {
     return this.#context.request.signal
   }
 
-  submitted(pairs: NonNullable<OperationContext['submitted']>): void {
+  submitted(pairs: NonNullable<CollectionContext['submitted']>): void {
     this.#context.submitted = pairs
   }
 }

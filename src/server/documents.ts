@@ -1,8 +1,10 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
+
 import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
-import { type HeaderList, isRead, splitList } from '../http/message.ts'
+import { type HeaderList, splitList } from '../http/message.ts'
+import { isConditional } from '../http/methods.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { AS_JSON, parseMediaType } from '../negotiate.ts'
 import {
@@ -17,8 +19,9 @@ import {
 import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
-import { UnavailableError } from '../store/errors.ts'
+import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
+import { requireDiskSpace } from './disk-full.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
 import { respond } from './respond.ts'
 
@@ -70,7 +73,7 @@ function compileDocument(
     // As if its path had the extension: nothing else is consulted.
     context.extension = 'json'
     context.negotiated = AS_JSON
-    if (!isRead(context.method)) throw methodNotAllowed(context.method, METHODS)
+    if (!isConditional(context.method)) throw methodNotAllowed(context.method, METHODS)
     const { text, headers = [], type = document.type, vary } = await read(context)
     if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
     context.result = {
@@ -229,8 +232,12 @@ function catalog(api: ApiDefinition): ServedDocument {
 /** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
 const HEALTH_MS = 1000
 
-/** Reads an item that does not exist from each store, at most once a second for all clients. */
-function health({ versions }: ApiDefinition): ServedDocument {
+/**
+ * Reads an item that does not exist from each store, at most once a second for all clients. After a disk was full it
+ * writes too.
+ */
+function health(api: ApiDefinition): ServedDocument {
+  const { versions } = api
   const collections = versions.flatMap(version => [...version.collections.values()])
   let checked = 0
   let last: Promise<Content> | undefined
@@ -244,7 +251,9 @@ function health({ versions }: ApiDefinition): ServedDocument {
     const reads = collections.map(async ({ store, shape }) =>
       store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
     )
-    await Promise.race([Promise.all(reads), late]).catch(cause => {
+    const work = Promise.all([...reads, requireDiskSpace(api, { signal })])
+    await Promise.race([work, late]).catch(cause => {
+      if (cause instanceof DiskFullError) throw cause
       throw new UnavailableError('A store failed the check of its health', { cause })
     })
     return toJson({ status: 'ok' })

@@ -1,28 +1,28 @@
 // The steps of a request in their order, compiled once for each route and method. A step that a route
 // does not need is not in its list.
+
 import { HttpError } from '../errors.ts'
-import { type HeaderList, isRead } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
+import { readsBody } from '../http/methods.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
-import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
+import { notAcceptable } from '../negotiate.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
   authorize,
   collectionOf,
-  hideTarget,
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
-import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
+import type { CollectionContext, RequestContext, Step } from '../operations/context.ts'
 import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/root.ts'
-import { createUploads } from '../operations/uploads.ts'
-import { andThen, type Json } from '../schema/values.ts'
+import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
-import { respond } from './respond.ts'
-import { timed } from './timing.ts'
+import { negotiate, respond } from './respond.ts'
+import { step, timed } from './steps.ts'
 
 /** The endpoints of one route. */
 export interface Endpoints {
@@ -40,18 +40,18 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const { methods, target } = route
   const admit = (method?: string): Step[] =>
     steps(
-      admissionSteps(api, method), // 401 403 429 503
-      collectionOf(target)?.hideExistence && refuseHidden, // 404
+      admissionSteps(api, method),
+      collectionOf(target)?.hideExistence && step(refuseHidden, 404),
     )
   const stepsAfterAdmission = (method: string, operation: string): Step[] =>
     steps(
-      api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
-      target.kind !== 'blob' && negotiateFormat, // 406
+      api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),
+      target.kind !== 'blob' && step(negotiateFormat, 406),
       target.kind !== 'root' &&
-        !isRead(method) &&
-        timed(api, 'body', context => readBody(toOperationContext(context))), // 400 408 413 415
-      operationSteps(api, route, method, operation), // 400 403 404 409 412 …
-      respond, // 304 412 500
+        readsBody(method) &&
+        timed(api, 'body', step(readRequestBody, 400, 408, 413, 415)),
+      timed(api, 'work', operationStep(api, route, operation)),
+      step(respond, 304, 412, 500, 503),
     )
 
   const afterAdmission = new Map(
@@ -73,7 +73,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   if (target.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
       ...admit('POST'),
-      dispatchPost(route, method => afterAdmission.get(method) ?? [notAllowed]),
+      dispatchPost(api, route, method => afterAdmission.get(method) ?? [notAllowed]),
     ])
   }
   return { byMethod, otherwise: [...admit(), notAllowed] }
@@ -113,13 +113,8 @@ export function answerOptionsByHeaders(api: ApiDefinition, methods: HeaderList):
 function unlessPreflight(answer: readonly Step[]): Step {
   return context => {
     const { origin, 'access-control-request-method': requested } = context.request.headers
-    if (origin !== undefined && requested !== undefined) continueWith(context, answer)
+    return origin !== undefined && requested !== undefined ? answer : undefined
   }
-}
-
-function continueWith(context: RequestContext, steps: readonly Step[]): void {
-  context.steps = steps
-  context.position = 0
 }
 
 /** Lists the steps that a route needs. */
@@ -131,7 +126,16 @@ function steps(...slots: readonly (Step | Step[] | false | undefined)[]): Step[]
 function refuseHidden(context: RequestContext): void {
   const { target, match } = context
   if (target && match && listAuthorizedMethods(context, target, match.methods).size === 0)
-    throw hideTarget(context)
+    throw context.hideTarget()
+}
+
+function authorizeFor(operation: string): Step {
+  const authorizeOperation: Step = context => authorize(context, [operation])
+  return authorizeOperation
+}
+
+function readRequestBody(context: RequestContext): Awaitable<void> {
+  return readBody(toCollectionContext(context))
 }
 
 /** @throws HttpError 406 */
@@ -140,51 +144,42 @@ function negotiateFormat(context: RequestContext): void {
   if (!context.negotiated) throw notAcceptable(context.api.formats)
 }
 
-function negotiate({ api, extension, request }: RequestContext): Negotiated | undefined {
-  const { accept } = request.headers
-  return chooseFormat(api.formats, { extension, accept }, api.limits.accept)
-}
-
 /** The steps of a route that is not the root have a collection as target: routes are compiled so. */
-function toOperationContext(context: RequestContext): OperationContext {
-  return context as OperationContext
+function toCollectionContext(context: RequestContext): CollectionContext {
+  return context as CollectionContext
 }
 
 /** Performs the operation within the time for work. */
-function operationSteps(
-  api: ApiDefinition,
-  { target }: Route,
-  method: string,
-  operation: string,
-): Step | Step[] {
+function operationStep(api: ApiDefinition, { target }: Route, operation: string): Step {
   if (target.kind === 'root') {
-    return context => {
+    const describe: Step = context => {
       context.operation = operation
       readConditions(context)
       context.result = describeRoot(context, target)
     }
+    return step(describe, 400)
   }
-  const perform = compileOperation(api, target, operation)
-  // An action takes no files, but its `update` may give contents.
-  const uploads = target.collection.blobs !== undefined && !isRead(method)
-  const work: Step = requested => {
-    const context = toOperationContext(requested)
+  const run = compileOperation(api, target, operation)
+  const perform: Step = requested => {
+    const context = toCollectionContext(requested)
     context.operation = operation
     prepareOperation(context)
-    if (uploads) context.uploads ??= createUploads(context)
     const { workload } = context.runtime
     return andThen(
       workload.run(() => {
-        context.performing = true
-        return perform(context)
+        const result = run(context)
+        if (result instanceof Promise) context.operationEnd = result.catch(ignore)
+        return result
       }, context.request),
       result => {
         context.result = result
       },
     )
   }
-  return timed(api, 'work', work)
+  return step(perform, 400, 401, 403, 404, 409, 412, 413, 416, 422, 428, 503)
 }
+
+function ignore(): void {}
 
 /** OPTIONS: the methods in headers, and what each takes and gives in the body. */
 function answerOptions(route: Route): Step {
@@ -224,15 +219,19 @@ function authorizedMethods(
  * Answers a POST: a form is read first, since it may name another method. It goes on as that method does,
  * from its authorization onwards, with the body read. What is no form goes on as a POST.
  */
-function dispatchPost({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
+function dispatchPost(
+  api: ApiDefinition,
+  { methods }: Route,
+  stepsOf: (method: string) => readonly Step[],
+): Step {
   const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
-  const proceed = (context: RequestContext) => continueWith(context, stepsOf(context.method))
-  return requested => {
-    const context = toOperationContext(requested)
-    const { api, request } = context
-    if (!isForm(api, request)) return proceed(context)
+  const chooseMethod = (requested: RequestContext): Awaitable<readonly Step[]> => {
+    const context = toCollectionContext(requested)
+    const { request } = context
+    if (!isForm(api, request)) return stepsOf(context.method)
     authorize(context, formed)
     negotiateFormat(context)
-    return readForm(context, request).then(() => proceed(context))
+    return readForm(context, request).then(() => stepsOf(context.method))
   }
+  return step(chooseMethod, 400, 401, 403, 404, 405, 406, 408, 413, 415)
 }

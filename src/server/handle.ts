@@ -5,8 +5,8 @@ import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
-import { RequestContext, type Runtime } from '../operations/context.ts'
-import type { Awaitable } from '../schema/values.ts'
+import { RequestContext, type Runtime, type Step } from '../operations/context.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
@@ -39,11 +39,12 @@ export function handle(
 ): Awaitable<HttpResponse | undefined> {
   const context = new RequestContext(runtime, request, '', false)
   try {
-    if (!beginRequest(runtime, context, fallThrough)) return undefined
-    const response = run(context)
+    const steps = beginRequest(runtime, context, fallThrough)
+    if (!steps) return undefined
+    const response = run(context, steps)
     if (response instanceof Promise)
       return response.then(
-        answered => publishResponse(context, answered),
+        answered => finish(context, answered),
         error => fail(context, error),
       )
     return publishResponse(context, response)
@@ -52,12 +53,12 @@ export function handle(
   }
 }
 
-/** Finds the endpoint of a request and reads its head; `false` where the path is left to the host. */
+/** Reads the head of a request and finds its steps; `undefined` where the path is left to the host. */
 function beginRequest(
   runtime: ServerRuntime,
   context: RequestContext,
   fallThrough: boolean,
-): boolean {
+): readonly Step[] | undefined {
   const { api, router, documents, notFound } = runtime
   const { request } = context
   const { path, query } = splitTarget(request.target)
@@ -67,7 +68,7 @@ function beginRequest(
   const below = belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
   const document = match ? undefined : documents.get(path)
-  if (!match && !document && fallThrough) return false
+  if (!match && !document && fallThrough) return undefined
   if (match) {
     context.match = match
     context.target = match.target
@@ -82,8 +83,7 @@ function beginRequest(
   }
   readHead(context, query, document?.addressed)
   const { byMethod, otherwise } = match?.compiled ?? document ?? notFound
-  context.steps = byMethod.get(context.method) ?? otherwise
-  return true
+  return byMethod.get(context.method) ?? otherwise
 }
 
 /** Finds the route of a path; a malformed path is left to the host where it may take it. */
@@ -97,19 +97,29 @@ function findMatch(router: Router<Endpoints>, path: string, fallThrough: boolean
 }
 
 /** Runs the steps in their order; waits only for those that return a promise. */
-function run(context: RequestContext): Awaitable<HttpResponse> {
-  while (context.position < context.steps.length) {
-    const step = context.steps[context.position++]
-    const waits = step?.(context)
-    if (waits) return waits.then(() => run(context))
+function run(context: RequestContext, steps: readonly Step[], from = 0): Awaitable<HttpResponse> {
+  for (let at = from; at < steps.length; at++) {
+    const others = steps[at]?.(context)
+    if (others instanceof Promise)
+      return others.then(next => (next ? run(context, next) : run(context, steps, at + 1)))
+    if (others) return run(context, others)
   }
   if (!context.response) throw new Error('No step gave a response')
   return context.response
 }
 
+/** Answers once the uploads that no item holds are removed: who uploads, waits. */
+function finish(context: RequestContext, response: HttpResponse): Awaitable<HttpResponse> {
+  const cleaned = context.discardUploads()
+  if (cleaned) return cleaned.then(() => publishResponse(context, response))
+  return publishResponse(context, response)
+}
+
 /** Answers with an error. It counts like any request, however early it came. */
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
-  if (!context.performing) await context.uploads?.discard()
+  // An operation that is out of time goes on: what it writes keeps its uploads.
+  const cleaned = andThen(context.operationEnd, () => context.discardUploads())
+  if (!context.request.aborted) await cleaned
   let error = thrown
   // A 503 for lack of time or capacity is not counted.
   if (!(error instanceof HttpError && error.status === 503)) {

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { noteDiskFull } from './disk-full.ts'
 import { getRequestId } from './events.ts'
 
 /** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
 export function toReportedError(context: RequestContext, thrown: unknown): HttpError {
+  noteDiskFull(context.api, thrown)
   if (thrown instanceof HttpError) {
     if (thrown.status >= 500) reportError(context, thrown, thrown)
     return thrown

@@ -1,10 +1,11 @@
 // The head of a request, read within the limits: its path, its parameters, the effective method, the
 // address of the api; then the headers that the operation needs.
+
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
 import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
 import type { Limits } from '../http/limits.ts'
-import { type HttpRequest, isRead } from '../http/message.ts'
+import type { HttpRequest } from '../http/message.ts'
 import {
   effectiveMethod,
   METHOD_HEADER,
@@ -12,13 +13,14 @@ import {
   SUPPRESS_PARAMETER,
   withIfMatch,
 } from '../http/method-override.ts'
+import { isConditional, isSafe } from '../http/methods.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import { Remembered } from '../http/remembered.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { authorize } from '../operations/authorize.ts'
-import type { OperationContext, RequestContext } from '../operations/context.ts'
-import { chooseWriteResponse } from '../operations/write-results.ts'
+import type { CollectionContext, RequestContext } from '../operations/context.ts'
+import { chooseWriteResponse } from '../operations/write/results.ts'
 import { memoize } from '../schema/memoize.ts'
 
 /** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
@@ -125,16 +127,16 @@ export function readConditions(context: RequestContext): void {
   const preconditions = readPreconditions(headers, method)
   // A client that reads no status cannot understand a 304.
   context.preconditions =
-    suppressed && isRead(method) ? withoutNotModified(preconditions) : preconditions
+    suppressed && isConditional(method) ? withoutNotModified(preconditions) : preconditions
 }
 
 /** Reads the headers that the operation needs, once the effective method and a form are known. @throws HttpError 400 */
-export function prepareOperation(context: OperationContext): void {
+export function prepareOperation(context: CollectionContext): void {
   readConditions(context)
   const { request, method, suppressed } = context
   const { headers } = request
   if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
-  if (!isRead(method)) context.writeResponse = chooseWriteResponse(context)
+  if (!isSafe(method)) context.writeResponse = chooseWriteResponse(context)
   else if (suppressed) context.writeResponse = 'representation'
   else context.writeResponse = context.preferences.return ?? 'redirect'
   context.range = headers.range
@@ -144,7 +146,7 @@ export function prepareOperation(context: OperationContext): void {
 }
 
 /** Takes out `_method` and, for pages, whose forms send every control, empty values; then rewrites dialects. */
-function cleanParameters(context: OperationContext): void {
+function cleanParameters(context: CollectionContext): void {
   const { api, target, negotiated, parameters: sent } = context
   const isPage = negotiated?.format.page !== undefined
   const given = sent.filter(

@@ -1,5 +1,6 @@
 // The result of an operation, or an error, as an answer: its status, its headers, and its bytes in the
 // negotiated format.
+
 import { createHash } from 'node:crypto'
 import { type HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
@@ -7,8 +8,9 @@ import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditi
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
-import { type HeaderList, type HttpResponse, isRead, isStream, NOSNIFF } from '../http/message.ts'
+import { type HeaderList, type HttpResponse, isStream, NOSNIFF } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
+import { isConditional, isSafe } from '../http/methods.ts'
 import { splitTarget } from '../http/target.ts'
 import { unavailable } from '../http/timeouts.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
@@ -26,7 +28,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   const { api, result, suppressed, negotiated, preconditions, method } = context
   if (!result) throw new Error('No step gave a result')
   const { validators, headers } = result
-  const isReading = isRead(method) && (result.status === 200 || result.status === 206)
+  const isReading = isConditional(method) && (result.status === 200 || result.status === 206)
   const { representation } = result
   // The tag of an HTML page covers its text: it is known once that is printed.
   const isHtmlPage =
@@ -73,7 +75,7 @@ const SMALL = 64 * 1024
 /** Refuses a large read where clients have left too much unread; writes are always answered. @throws HttpError 503 */
 function requireSendable({ api, request, method }: RequestContext, length: number): void {
   const { unsent = 0 } = request
-  if (!isRead(method) || unsent + length <= api.limits.unsent) return
+  if (!isSafe(method) || unsent + length <= api.limits.unsent) return
   const message = 'Too many clients do not read their answers. Try again, or ask for less.'
   throw unavailable(message, 'overloaded')
 }
@@ -181,7 +183,7 @@ function addCommon(
     addDeprecation(headers, context, version, version.deprecated)
   headers.push(...printCorsHeaders(api.cors, request.headers.origin))
   // A file does not depend on `Accept`.
-  const varied = printVary(api, negotiated !== undefined && extension === undefined, vary)
+  const varied = printVary(api, extension === undefined ? negotiated : undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) headers.push(...limitHeaders)
   // The client's own id, or the one under which a failure was reported to `onError`.
@@ -191,21 +193,26 @@ function addCommon(
 
 const NO_NAMES: readonly string[] = []
 const varies = memoize(
-  (_api: ApiDefinition) => new Map<readonly string[], readonly [string, string]>(),
+  (_api: ApiDefinition) => new Map<readonly string[], readonly [string, string, string]>(),
 )
 
 /** Prints `Vary`: the request headers that were consulted. */
-function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): string {
+function printVary(
+  api: ApiDefinition,
+  negotiated: Negotiated | undefined,
+  vary = NO_NAMES,
+): string {
   const known = varies(api)
   let printed = known.get(vary)
   if (!printed) {
     const always = [...(api.cors.origins === '*' ? [] : ['Origin']), ...api.credentialHeaders]
     const print = (names: readonly string[]) => [...names, ...vary, ...always].join(', ')
-    printed = [print([]), print(['Accept'])]
+    printed = [print([]), print(['Accept']), print(['Accept', 'Content-Type'])]
     // Operations pass constant lists; a list made for each request would add an entry each time.
     if (known.size < 100) known.set(vary, printed)
   }
-  return printed[negotiated ? 1 : 0]
+  if (!negotiated) return printed[0]
+  return printed[negotiated.inKind ? 2 : 1]
 }
 
 const NO_CACHE = 'no-cache, max-age=0'
@@ -244,8 +251,11 @@ export function respondWithError(
   addCommon(headers, context, undefined)
   headers.push('Cache-Control', 'no-store')
   const sent = context.suppressed ? suppressedStatus(status) : status
-  const message = context.api.dialects.length > 0 ? errors[0]?.message : undefined
-  return withBody(context, sent, headers, { kind: 'errors', status, errors, message })
+  const { dialects } = context.api
+  const message = dialects.length > 0 ? errors[0]?.message : undefined
+  const theirs = dialects.find(dialect => dialect.errors)?.errors
+  const printed = theirs?.print(errors, context.body?.value)
+  return withBody(context, sent, headers, { kind: 'errors', status, errors, message, printed })
 }
 
 /** Replaces the messages of an error by those of the api. Where a function of the api throws, the message stays. */
@@ -265,16 +275,22 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
   })
 }
 
+/** Negotiates the format of the answer; `undefined` where no format fits. @throws HttpError 400 */
+export function negotiate({ api, extension, request }: RequestContext): Negotiated | undefined {
+  const { accept, 'content-type': type } = request.headers
+  const content = isSafe(request.method) ? undefined : type
+  return chooseFormat(api.formats, { extension, accept, content }, api.limits.accept)
+}
+
 /**
  * Negotiates the format of an error; `undefined` where no format fits or `Accept` is malformed. The
  * extension is used without a route too.
  */
 function negotiateError(context: RequestContext): Negotiated | undefined {
-  const { api, runtime, request } = context
+  const { runtime, request } = context
   context.extension ??= runtime.router.extensionOf(splitTarget(request.target).path)
-  const { accept } = request.headers
   try {
-    return chooseFormat(api.formats, { extension: context.extension, accept }, api.limits.accept)
+    return negotiate(context)
   } catch {
     // The `Accept` itself is refused.
     return undefined

@@ -1,23 +1,26 @@
 // Opens the table of a collection: creates or alters it if the options allow it, and reads its catalog.
-import type { Shape } from '../store/store.ts'
-import { buildRowAccess, type RowAccess } from './changes.ts'
-import type { Column } from './columns.ts'
-import { buildCreate, type CreateRow } from './creates.ts'
-import { type ColumnType, findDatabase, type SqlDatabase } from './database.ts'
-import { createRecords, type IdempotencyRecords } from './idempotency.ts'
-import { buildReads, type Reads } from './reads.ts'
-import { compile, findSharedDatabase, type Row, type Runner, Session } from './session.ts'
-import type { SqlStoreOptions } from './sql-store.ts'
-import { type Fragment, print, sql } from './sql-text.ts'
-import { TableMapping } from './table-mapping.ts'
-import { createWalk } from './table-walk.ts'
-import { addColumn, DATABASES, isAddable, tableStatements } from './tables.ts'
 
+import type { Shape } from '../store/store.ts'
+import type { SqlDatabase } from './databases/database.ts'
+import type { Fragment } from './databases/sql-text.ts'
+import type { SqlStoreOptions } from './options.ts'
+import { compile, type Runner } from './session/runner.ts'
+import type { Session } from './session/session.ts'
+import { buildCreates, type Creates } from './statements/creates.ts'
+import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
+import { buildReads, type Reads } from './statements/reads.ts'
+import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
+import { buildSetAccess, type SetAccess } from './statements/sets.ts'
+import { createWalk } from './statements/table-walk.ts'
+import { type Catalog, readCatalog } from './table/catalog.ts'
+import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
+import { TableMapping } from './table/table-mapping.ts'
 /** The operations on a table, once its catalog is read. */
 export interface Table {
   readonly mapping: TableMapping
   readonly rows: RowAccess
-  readonly create: CreateRow
+  readonly creates: Creates
+  readonly sets: SetAccess
   readonly reads: Reads
   readonly records: IdempotencyRecords
 }
@@ -33,7 +36,7 @@ export async function openTable(
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
   const { mapping, catalog } = await createAndCheck(shape, session, database, options)
   const isExact = catalog.isExact(mapping)
-  const records = createRecords(database, mapping.table, clock)
+  const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? createWalk(mapping, maxScan) : undefined
@@ -41,7 +44,8 @@ export async function openTable(
     mapping,
     records,
     rows: buildRowAccess(mapping, records, isExact, clock),
-    create: buildCreate(mapping, records, isExact, clock),
+    creates: buildCreates(mapping, records, isExact, clock),
+    sets: buildSetAccess(mapping, isExact),
     reads: buildReads(mapping, rememberTotals && catalog.isTable, walk),
   }
 }
@@ -73,147 +77,4 @@ async function createAndCheck(
     for (const statement of others) await run(statement)
     return { mapping, catalog }
   }, makes)
-}
-
-/**
- * Prints the statements that add the columns which a table lacks, each with the default of its schema; for a
- * required column without one a comment. Nothing is changed.
- * @param shape of a collection: `cars.definition.shape`.
- * @param options those of the store.
- * @throws the database's own error for a table that does not exist.
- */
-export async function alterTableSql<Database>(
-  shape: Shape,
-  options: SqlStoreOptions<Database>,
-): Promise<string[]> {
-  const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
-  const database = DATABASES[name]
-  const mapping = new TableMapping(shape, database, options)
-  const session = new Session(findSharedDatabase(db), database, timeout)
-  const catalog = await session.read(runner => readCatalog(mapping.table, database, runner))
-  return catalog.findMissing(mapping).map(column => {
-    const statement = addColumn(column, mapping)
-    if (statement) return print(statement, database).sql
-    return `-- ${mapping.table}."${column.column}" is required and has no default: give it one in the schema, or add it with a value for the rows that are there`
-  })
-}
-
-/** The columns of a table, as the catalog lists them. */
-type Catalog = Awaited<ReturnType<typeof readCatalog>>
-
-/**
- * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
- * this column only, null if that is unknown; `is_table`, false for a view or row security; `has_triggers`.
- * @throws the database's own error for a table that does not exist.
- */
-async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
-  const { rows } = await run(compile(database, database.catalog(table)))
-  const [first] = rows
-  if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
-  const find = (column: string) => findRow(column, rows)
-  const isTable = isTrue(first?.is_table)
-  /**
-   * Finds the columns that the table lacks. The catalog does not list a temporary table of SQLite: it is not checked.
-   */
-  const findMissing = ({ columns }: TableMapping) =>
-    first ? columns.filter(({ column }) => !find(column)) : []
-  return {
-    /** Finds the type of a column. */
-    typeOf(column: string): string | undefined {
-      const type = database.serves && find(column)?.type
-      return type === undefined ? undefined : String(type)
-    },
-    findMissing,
-    /**
-     * Checks that a mapping fits the table.
-     * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
-     * and an id that is not unique.
-     */
-    check(mapping: TableMapping): void {
-      const { columns, versionColumn, id } = mapping
-      if (!first) return
-      const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
-      const key = find(id.column)
-      if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
-        issues.push(
-          `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
-        )
-      }
-      if (versionColumn !== undefined && !holdsText(find(versionColumn), database)) {
-        issues.push(
-          `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
-        )
-      }
-      if (issues.length === 0) return
-      const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
-      throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
-    },
-    /** Whether the table returns exactly what was written, and has one row for each id. */
-    isExact({ columns, versionColumn, id }: TableMapping): boolean {
-      if (versionColumn === undefined || !isTable || isTrue(first?.has_triggers)) return false
-      const keeps = (column: string, as: ColumnType) =>
-        database.keepsExactly(String(find(column)?.type), as)
-      return (
-        isTrue(find(id.column)?.is_unique) &&
-        keeps(versionColumn, 'text') &&
-        columns.every(({ column, type }) => keeps(column, type))
-      )
-    },
-    /** Whether its rows change by writes alone: those of a view may change with the time. */
-    isTable,
-  }
-}
-
-/** The SQL that adds the missing columns, for a message. */
-function adviseColumns(missing: readonly Column[], mapping: TableMapping): string {
-  const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
-  if (statements.length === 0) return ''
-  const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
-  const set = statements.length < missing.length ? 'For the others set' : 'Set'
-  return `. ${set} migrate: true, or run:${printed.join('')}`
-}
-
-function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
-  return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || Number(value) === 1
-}
-
-/** Finds the row of a column, in either case if none has exactly this name. */
-function findRow(column: string, rows: readonly Row[]): Row | undefined {
-  return (
-    rows.find(({ name }) => name === column) ??
-    rows.find(({ name }) => String(name).toLowerCase() === column.toLowerCase())
-  )
-}
-
-function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
-  const { name, type, native, tellsNull } = column
-  if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
-  const found = String(row.type)
-  const isJson = /^jsonb?$/i.test(found) || found === database.types.json
-  if (tellsNull && !isJson) {
-    return [
-      `its column "${row.name}" is ${found}, but ${name} may be both null and absent, which only JSON tells apart; set { json: false } for it in columns, or use .nullable() alone in the schema; set { json: true } where the column holds JSON`,
-    ]
-  }
-  const served = database.serves?.(found)
-  if (!served || native || served.as.includes(type)) return []
-  const others = served.as.map(each => `declare ${HOLDS[each]}, or `).join('')
-  return [
-    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${others}serve a view that casts it`,
-  ]
-}
-
-const NOT_ADDABLE =
-  ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
-
-const HOLDS: Readonly<Record<ColumnType, string>> = {
-  text: 'a text',
-  integer: 'a whole number',
-  real: 'a number',
-  boolean: 'a boolean',
-  json: 'JSON',
 }

@@ -1,5 +1,4 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
-import type { Kysely } from 'kysely'
 import { checkOptions } from '../options.ts'
 import { iterate } from '../schema/iterate.ts'
 import type { Scalar } from '../schema/values.ts'
@@ -13,74 +12,31 @@ import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import { BATCH_BYTES, BATCH_ITEMS, type Shape, type Store, throwIfAborted } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
-import { type DatabaseName, findDatabase } from './database.ts'
+import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
-import type { Reads } from './reads.ts'
-import {
-  findSharedDatabase,
-  Session,
-  type SharedDatabase,
-  type StatementSession,
-} from './session.ts'
-import { TableMapping, type TableMappingOptions } from './table-mapping.ts'
-import { DATABASES, SQL_STORE_RULES, tableStatements } from './tables.ts'
-import { runTransaction } from './transaction.ts'
-import { listStores, setMapping } from './where.ts'
+import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
+import type { StatementSession } from './session/runner.ts'
+import { Session } from './session/session.ts'
+import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
+import { runTransaction } from './session/transaction.ts'
+import type { Reads } from './statements/reads.ts'
+import { listStores, setMapping } from './statements/where.ts'
+import { tableStatements } from './table/create-table.ts'
+import { TableMapping } from './table/table-mapping.ts'
 
-export type { ColumnOptions } from './columns.ts'
-export type { DatabaseName } from './database.ts'
+export type { DatabaseName } from './databases/database.ts'
+export { alterTableSql, createTableSql } from './migrations.ts'
+export type { SqlStoreOptions } from './options.ts'
 export {
   type PostgresClient,
   type PostgresPool,
   type PreparePostgresOptions,
   preparePostgres,
   reuseStatements,
-} from './drivers.ts'
-export { alterTableSql } from './open-table.ts'
-export type { TableMappingOptions } from './table-mapping.ts'
-export { createTableSql, prepareSqlite } from './tables.ts'
-
-/** What `sqlStore` takes. */
-export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
-  /**
-   * The user's Kysely. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
-   * have gone through {@link preparePostgres}.
-   */
-  readonly db: Kysely<Database>
-  /** Which database it is. Default: what the adapter of the Kysely says. */
-  readonly database?: DatabaseName | undefined
-  /**
-   * Whether missing tables and indexes are made at first use; existing ones are never altered.
-   * Default false: {@link createTableSql} prints the statements for a migration.
-   */
-  readonly create?: boolean | undefined
-  /**
-   * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
-   * ever removed or changed. It also makes missing tables and indexes, as `create` does. A required column
-   * without a default is still an error. Default false: {@link alterTableSql} prints the statements.
-   */
-  readonly migrate?: boolean | undefined
-  /**
-   * How long a statement may take in PostgreSQL, in milliseconds: its `statement_timeout`. A call that
-   * takes longer throws an `UnavailableError`; the wait for a connection does not count. It is set for
-   * each connection, so give all stores of a pool the same. Default: no limit.
-   */
-  readonly timeout?: number | undefined
-  /**
-   * Whether exact totals are remembered until the database changes. Default true; set false for a
-   * database that calls itself PostgreSQL but is another. It never applies to a standby, a view, whose rows may
-   * change with the time, a foreign table, or a table with row security.
-   */
-  readonly rememberTotals?: boolean | undefined
-  /**
-   * How many rows of SQLite one statement may read for a list or a count that no index serves: its driver
-   * cannot be stopped. More rows are read in slices of some milliseconds, with other requests in between;
-   * rows written meanwhile may be found or not. Default 100,000.
-   */
-  readonly maxScan?: number | undefined
-  /** The time in milliseconds since 1970. Default `Date.now`. */
-  readonly clock?: (() => number) | undefined
-}
+} from './session/drivers.ts'
+export { prepareSqlite } from './session/prepare-sqlite.ts'
+export type { ColumnOptions } from './table/columns.ts'
+export type { TableMappingOptions } from './table/table-mapping.ts'
 
 /** Runs work on the table of a store, once it is open. */
 type Access = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
@@ -96,7 +52,7 @@ interface Member {
   bind(opened: PromiseSettledResult<Table>, transaction: StatementSession): Store
 }
 
-const members = new WeakMap<Store, Member>()
+const members = new WeakMap<object, Member>()
 
 /**
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
@@ -225,9 +181,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           return items
         })
       },
-      create: (...input) => write(({ create }, on) => create(on, ...input)),
+      create: (...input) => write(({ creates }, on) => creates.create(on, ...input)),
       update: (...input) => write(({ rows }, on) => rows.update(on, ...input)),
       delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
+      getMany: (...input) => access(({ sets }, on) => sets.getMany(on, ...input)),
+      createAll: (...input) => write(({ creates }, on) => creates.createAll(on, ...input)),
+      deleteAll: (...input) => write(({ sets }, on) => sets.deleteAll(on, ...input)),
       complete: (...input) => access(({ records }, on) => records.complete(on, ...input)),
     }
     return methods
@@ -276,8 +235,6 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           onIdle = resolve
         })
       }
-      await shared.reader?.destroy()
-      await db.destroy()
     },
   }
   keepTransactions(store)

@@ -4,19 +4,19 @@ export type { Field, Fields } from '../schema/fields.ts'
 export type { Path } from '../schema/paths.ts'
 export type { Item, Json } from '../schema/values.ts'
 export {
+  DiskFullError,
   ReferenceConflictError,
   TooCostlyError,
   UnavailableError,
   UniqueError,
   UnstorableError,
 } from '../store/errors.ts'
+export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../store/filter.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export {
   comparer,
-  type Filter,
   keyComparer,
   matcher,
-  type Operator,
   parseLike,
   type Search,
   type Selection,

@@ -58,6 +58,15 @@ export class UnavailableError extends HttpError {
   }
 }
 
+/** Thrown by a store, or a store of blobs, whose disk is full: nothing was written. */
+export class DiskFullError extends HttpError {
+  constructor(options?: ErrorOptions) {
+    const message = 'A disk of the server is full. Try again later.'
+    const headers = ['Retry-After', '60']
+    super(503, [{ message, type: 'disk_full' }], { headers, ...options })
+  }
+}
+
 /** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
 export class TooCostlyError extends HttpError {
   /** @param message for the client. */

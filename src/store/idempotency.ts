@@ -1,11 +1,12 @@
 // Idempotency records in memory.
 import type { Json } from '../schema/values.ts'
 import { UnavailableError } from './errors.ts'
-import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS } from './store.ts'
+import { CLAIM_TTL_MS, type IdempotencyRecord, type KeepOptions, RECORD_TTL_MS } from './store.ts'
 
 interface Claim {
   readonly fingerprint: string
-  readonly at: number
+  /** By the clock of the records. */
+  readonly until: number
 }
 
 interface Answered extends Claim {
@@ -17,29 +18,31 @@ const MAX_KEYS = 100_000
 
 /**
  * Keeps claims and answers until they expire.
+ * @param clock in milliseconds. Default `performance.now()`, which no clock that is set moves.
  * @param max the number of either that is kept: beyond it the oldest go early.
  */
-export function createIdempotencyRecords(clock: () => number, max = MAX_KEYS) {
+export function createIdempotencyRecords(clock = () => performance.now(), max = MAX_KEYS) {
   // A `Map` keeps the order of insertion: the oldest entries come first.
   const claims = new Map<string, Claim>()
   const answers = new Map<string, Answered>()
 
-  function sweep(entries: Map<string, Claim>, lifetime: number): void {
-    for (const [key, { at }] of entries) {
-      if (clock() - at < lifetime && entries.size <= max) return
+  function sweep(entries: Map<string, Claim>): void {
+    for (const [key, { until }] of entries) {
+      if (clock() < until && entries.size <= max) return
       entries.delete(key)
     }
   }
 
   return {
     claim(key: string, fingerprint: string): IdempotencyRecord {
-      sweep(claims, CLAIM_TTL_MS)
-      sweep(answers, RECORD_TTL_MS)
+      sweep(claims)
+      sweep(answers)
       const done = answers.get(key)
-      if (done) return { state: 'done', fingerprint: done.fingerprint, answer: done.answer }
+      if (done && clock() < done.until)
+        return { state: 'done', fingerprint: done.fingerprint, answer: done.answer }
       const running = claims.get(key)
       if (running) return { state: 'running', fingerprint: running.fingerprint }
-      claims.set(key, { fingerprint, at: clock() })
+      claims.set(key, { fingerprint, until: clock() + CLAIM_TTL_MS })
       return { state: 'new' }
     },
     /** @throws UnavailableError for a key without a claim: another request may have it. */
@@ -47,11 +50,14 @@ export function createIdempotencyRecords(clock: () => number, max = MAX_KEYS) {
       if (claims.has(key)) return
       throw new UnavailableError('The claim of the idempotency key has expired')
     },
-    complete(key: string, answer: Json | undefined): void {
+    complete(key: string, answer: Json | undefined, options?: KeepOptions): void {
       const claim = claims.get(key)
       claims.delete(key)
       if (!claim || answer === undefined) return
-      answers.set(key, { fingerprint: claim.fingerprint, answer, at: clock() })
+      const until = clock() + (options?.keepFor ?? RECORD_TTL_MS)
+      // Behind the answers before it, also where one of this key has expired.
+      answers.delete(key)
+      answers.set(key, { fingerprint: claim.fingerprint, answer, until })
     },
     clear(): void {
       claims.clear()

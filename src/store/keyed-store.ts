@@ -37,7 +37,7 @@ export function toKeyedStore(store: Store): KeyedStore {
   }
   const known = keyedStores.get(store)
   if (known) return known
-  const records = idempotency === 'process' ? createIdempotencyRecords(Date.now) : NO_RECORDS
+  const records = idempotency === 'process' ? createIdempotencyRecords() : NO_RECORDS
   const keyed = addRecords(store, records)
   keyedStores.set(store, keyed)
   return keyed
@@ -61,7 +61,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     const { signal } = options
     return andThen(write(signal && { signal }), result => {
       const written = typeof result === 'object' ? result : undefined
-      if (result) records.complete(key, buildAnswer(options, written))
+      if (result) records.complete(key, buildAnswer(options, written), options)
       return result
     })
   }
@@ -79,6 +79,9 @@ function addRecords(store: Store, records: Records): KeyedStore {
     update: (id, version, values, options) =>
       keyWrite(options, inner => store.update(id, version, values, inner)),
     delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
+    ...(store.getMany && { getMany: store.getMany.bind(store) }),
+    ...(store.createAll && { createAll: store.createAll.bind(store) }),
+    ...(store.deleteAll && { deleteAll: store.deleteAll.bind(store) }),
     claim: records.claim,
     complete: records.complete,
     open: async () => store.open?.(),

@@ -5,22 +5,22 @@ import { findField, type Kind } from '../schema/fields.ts'
 import { getValue, type Path, toPath } from '../schema/paths.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
 import type { Json, Scalar } from '../schema/values.ts'
+import { type Filter, isLeaf, type ValueFilter } from './filter.ts'
 import { ORDERINGS } from './operators.ts'
-import type { Filter, SortKey } from './selection.ts'
+import type { SortKey } from './selection.ts'
 import { type Probe, SortedList } from './sorted-list.ts'
 import type { KeySlice, Shape, Stored } from './store.ts'
 
 /** A value as an index holds it: date-times as milliseconds, null for what is absent. */
-type Key = Scalar | null
-type Keys = readonly Key[]
+type IndexKey = Scalar | null
 
-interface Column {
+interface IndexColumn {
   readonly path: Path
   readonly kind: Kind
 }
 
 /** Positions in an index, the end exclusive. */
-export interface Range {
+export interface PositionRange {
   readonly from: number
   readonly to: number
 }
@@ -29,7 +29,7 @@ export interface Range {
 export interface IndexPart {
   readonly index: MemoryIndex
   /** In the order of the index. */
-  readonly ranges: readonly Range[]
+  readonly ranges: readonly PositionRange[]
   /** The number of items in the ranges. */
   readonly count: number
   /** The filters that the ranges do not answer. */
@@ -51,9 +51,9 @@ export interface ReadOrder {
 const MAX_RANGES = 100
 
 export class MemoryIndex {
-  readonly #columns: readonly Column[]
+  readonly #columns: readonly IndexColumn[]
   /** Each item under the first of its keys; the others are read from the item. */
-  readonly #rows = new SortedList<Key, Stored>()
+  readonly #rows = new SortedList<IndexKey, Stored>()
 
   /** @param paths dotted; the id is added. */
   constructor({ fields, identity }: Shape, paths: readonly string[]) {
@@ -85,7 +85,7 @@ export class MemoryIndex {
   }
 
   /** The key of an item in a column. */
-  #keyOf(row: Stored, at: number): Key {
+  #keyOf(row: Stored, at: number): IndexKey {
     const column = this.#columns[at]
     if (!column) return null
     // The last column is the id.
@@ -93,12 +93,12 @@ export class MemoryIndex {
     return toKey(value, column.kind)
   }
 
-  #toKeys(row: Stored): Keys {
+  #toKeys(row: Stored): readonly IndexKey[] {
     return this.#columns.map((_column, at) => this.#keyOf(row, at))
   }
 
   /** Builds the place of keys, maybe fewer than the columns. @param equal the result for entries with these keys. */
-  #place(keys: Keys, equal = 0): Probe<Key, Stored> {
+  #place(keys: readonly IndexKey[], equal = 0): Probe<IndexKey, Stored> {
     const { length } = keys
     if (length === 0) return () => equal
     const first = keys[0] ?? null
@@ -111,16 +111,16 @@ export class MemoryIndex {
   }
 
   /** Counts the entries before these keys; with `after`, also those that begin with them. */
-  #rank(keys: Keys, after: boolean): number {
+  #rank(keys: readonly IndexKey[], after: boolean): number {
     return this.#rows.rank(this.#place(keys, after ? -1 : 0))
   }
 
-  /** Finds the part that filters leave: `in` on the leading columns, then bounds on the next one. */
+  /** Finds the part that filters leave: `in` on the leading columns, then bounds on the next one; no groups. */
   findPart(where: readonly Filter[]): IndexPart {
     const answered: Filter[] = []
-    let prefixes: readonly Keys[] = [[]]
+    let prefixes: readonly (readonly IndexKey[])[] = [[]]
     for (const { path, kind } of this.#columns) {
-      const filter = where.find(each => each.operator === 'in' && isSamePath(each.path, path))
+      const filter = where.find(each => isOneOf(each, path))
       const values = filter && toKeys(filter, kind)
       if (!values || prefixes.length * values.length > MAX_RANGES) break
       prefixes = prefixes.flatMap(prefix => values.map(value => [...prefix, value]))
@@ -128,19 +128,22 @@ export class MemoryIndex {
     }
     const fixedColumns = answered.length
     const column = this.#columns[fixedColumns]
-    const bounds = column
-      ? where.filter(each => isBound(each, column.kind) && isSamePath(each.path, column.path))
-      : []
+    const bounds = column ? where.filter(each => isBound(each, column)) : []
     const ranges = prefixes
       .map(prefix => this.#range(prefix, bounds, column?.kind))
       .filter(({ from, to }) => from < to)
       .sort((one, other) => one.from - other.from)
     const count = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
-    const unanswered = where.filter(each => !answered.includes(each) && !bounds.includes(each))
+    const used: readonly Filter[] = [...answered, ...bounds]
+    const unanswered = where.filter(each => !used.includes(each))
     return { index: this, ranges, count, unanswered, fixedColumns }
   }
 
-  #range(prefix: Keys, bounds: readonly Filter[], kind: Kind = 'any'): Range {
+  #range(
+    prefix: readonly IndexKey[],
+    bounds: readonly ValueFilter[],
+    kind: Kind = 'any',
+  ): PositionRange {
     let from = this.#rank(bounds.length > 0 ? [...prefix, null] : prefix, bounds.length > 0)
     let to = this.#rank(prefix, true)
     for (const { operator, values } of bounds) {
@@ -189,7 +192,7 @@ export class MemoryIndex {
   }
 
   /** Lists the ranges of a part after the place of an order, in that order. */
-  #rangesAfter({ ranges }: IndexPart, { sort, after }: ReadOrder): readonly Range[] {
+  #rangesAfter({ ranges }: IndexPart, { sort, after }: ReadOrder): readonly PositionRange[] {
     const down = isDescending(sort)
     const ordered = down ? ranges.toReversed() : ranges
     if (!after) return ordered
@@ -208,7 +211,7 @@ function isDescending(sort: readonly SortKey[]): boolean {
   return sort[0]?.descending === true
 }
 
-function toKey(value: Json | undefined, kind: Kind | undefined): Key {
+function toKey(value: Json | undefined, kind: Kind | undefined): IndexKey {
   if (typeof value === 'string' && kind === 'date-time') return parseInstant(value)
   return typeof value === 'object' || value === undefined ? null : value
 }
@@ -218,12 +221,19 @@ function isSamePath(one: Path, other: Path | undefined): boolean {
 }
 
 /** The values of an `in` that a column can have, each once. */
-function toKeys({ values }: Filter, kind: Kind): Key[] {
+function toKeys({ values }: ValueFilter, kind: Kind): IndexKey[] {
   const fitting = values.filter(value => isOfKind(value, kind))
   return [...new Set(fitting.map(value => toKey(value, kind)))]
 }
 
+function isOneOf(filter: Filter, path: Path): filter is ValueFilter {
+  return filter.operator === 'in' && isSamePath(filter.path, path)
+}
+
 /** Whether a filter bounds a range of a column's values. */
-function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
-  return ORDERINGS.has(operator) && value !== undefined && isOfKind(value, kind)
+function isBound(filter: Filter, { path, kind }: IndexColumn): filter is ValueFilter {
+  if (!isLeaf(filter) || !ORDERINGS.has(filter.operator) || !isSamePath(filter.path, path))
+    return false
+  const [value] = filter.values
+  return value !== undefined && isOfKind(value, kind)
 }

@@ -1,9 +1,10 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
+import { type Filter, toConjunction } from './filter.ts'
 import type { IndexPart, MemoryIndex, ReadOrder } from './memory-index.ts'
 import {
-  type Filter,
+  type FilterSet,
   keyComparer,
   matcher,
   type Selection,
@@ -34,15 +35,14 @@ interface Plan {
   readonly walks: WeakMap<readonly SortKey[], IndexPart | undefined>
 }
 
-type Filters = Pick<Selection, 'where' | 'search'>
-
 /** Plans by the array of filters: a remembered query passes the same array again. */
 const plans = new WeakMap<readonly Filter[], Plan>()
 
 function findPlan(where: readonly Filter[], source: Source): Plan {
   const known = plans.get(where)
   if (known && known.source === source && known.revision === source.revision) return known
-  const parts = source.indexes.map(index => index.findPart(where))
+  const conjunction = toConjunction(where)
+  const parts = source.indexes.map(index => index.findPart(conjunction))
   const smallest = findSmallestPart(parts) as IndexPart // one for each index
   const plan = { revision: source.revision, source, parts, smallest, walks: new WeakMap() }
   plans.set(where, plan)
@@ -56,7 +56,7 @@ function findSmallestPart(parts: readonly IndexPart[]): IndexPart | undefined {
 }
 
 /** Counts the items that pass the filters: without a look at them if one part answers all filters. */
-export function countSelection(filters: Filters, source: Source): number {
+export function countSelection(filters: FilterSet, source: Source): number {
   const { smallest } = findPlan(filters.where, source)
   return isExact(smallest, filters)
     ? smallest.count
@@ -106,7 +106,7 @@ const reverse = memoize((sort: readonly SortKey[]): readonly SortKey[] =>
   sort.map(({ path, descending }) => ({ path, descending: !descending })),
 )
 
-function isExact({ unanswered }: IndexPart, { search }: Filters): boolean {
+function isExact({ unanswered }: IndexPart, { search }: FilterSet): boolean {
   return unanswered.length === 0 && search === undefined
 }
 
@@ -121,7 +121,7 @@ function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart |
 /** Takes the items of a part that pass the filters. */
 function takeFrom(
   part: IndexPart,
-  filters: Filters,
+  filters: FilterSet,
   order: ReadOrder,
   source: Source,
   limit = Number.POSITIVE_INFINITY,

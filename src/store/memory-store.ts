@@ -7,14 +7,21 @@ import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import { countSelection, findSlice, type Source } from './memory-select.ts'
-import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
+import {
+  MEMORY,
+  MEMORY_QUEUE,
+  registerMemoryStore,
+  runMemoryTransaction,
+} from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
+import { areAtVersions, createEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
   BATCH_ITEMS,
   buildAnswer,
   type Id,
+  type KeepOptions,
   type Shape,
   type Store,
   type Stored,
@@ -31,6 +38,8 @@ export interface MemoryStoreOptions {
 }
 
 const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION }
+
+type Writes = Required<Pick<Store, 'create' | 'update' | 'delete' | 'createAll' | 'deleteAll'>>
 
 /** A memory store as tests of its indexes see it. */
 export interface MemoryStore extends Store {
@@ -51,7 +60,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)
   const { clock = Date.now } = options
   const rows = new Map<Id, Stored>()
-  const records = createIdempotencyRecords(clock)
+  const records = createIdempotencyRecords(options.clock)
   const turns = new StoreQueue()
   /** Made at the first write: Workers refuse randomness before the first request. */
   let prefix: string | undefined
@@ -99,6 +108,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return row
   }
 
+  function createRow(shape: Shape, values: Item): Stored {
+    const { identity } = shape
+    const id = chosenId(identity, values) ?? nextId(identity, last, clock())
+    if (rows.has(id)) throw new UniqueError([identity.name])
+    const row = put(shape, undefined, id, values)
+    if (id !== values[identity.name]) last = id
+    return row
+  }
+
   function addRow(row: Stored): void {
     for (const index of source.indexes) index.add(row)
     rows.set(row.id, row)
@@ -117,20 +135,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return rows.delete(row.id)
   }
 
-  function complete(key: string, answer: Json | undefined): void {
-    records.complete(key, answer === undefined ? undefined : frozen(answer))
+  function complete(key: string, answer: Json | undefined, options?: KeepOptions): void {
+    records.complete(key, answer === undefined ? undefined : frozen(answer), options)
   }
 
-  const writes: Pick<Store, 'create' | 'update' | 'delete'> = {
+  const writes: Writes = {
     create(values, options) {
       const shape = open(options)
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
-      const id = chosenId(shape.identity, values) ?? nextId(shape.identity, last, clock())
-      if (rows.has(id)) throw new UniqueError([shape.identity.name])
-      const row = put(shape, undefined, id, values)
-      if (id !== values[shape.identity.name]) last = id
-      if (key !== undefined) complete(key, buildAnswer(options, row))
+      const row = createRow(shape, values)
+      if (key !== undefined) complete(key, buildAnswer(options, row), options)
       return row
     },
     update(id, version, values, options) {
@@ -140,7 +155,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
       const row = put(shape, before, id, values)
-      if (key !== undefined) complete(key, buildAnswer(options, row))
+      if (key !== undefined) complete(key, buildAnswer(options, row), options)
       return row
     },
     delete(id, version, options) {
@@ -150,9 +165,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) {
         records.requireClaim(key)
-        complete(key, buildAnswer(options, undefined))
+        complete(key, buildAnswer(options, undefined), options)
       }
       return removeRow(row)
+    },
+    createAll(values, options) {
+      const shape = open(options)
+      return createEach(values, each => createRow(shape, each), removeRow)
+    },
+    deleteAll(items, options) {
+      open(options)
+      if (!areAtVersions(items, id => rows.get(id))) return false
+      for (const { id } of items) removeRow(rows.get(id) as Stored) // just found
+      return true
     },
   }
 
@@ -207,16 +232,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     update: (id, version, values, options) =>
       inTurn(() => writes.update(id, version, values, options)),
     delete: (id, version, options) => inTurn(() => writes.delete(id, version, options)),
+    getMany(ids, options) {
+      open(options)
+      return ids.map(id => rows.get(id))
+    },
+    createAll: (values, options) => inTurn(() => writes.createAll(values, options)),
+    deleteAll: (items, options) => inTurn(() => writes.deleteAll(items, options)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)
     },
     complete(key, answer, options) {
       open(options)
-      complete(key, answer)
+      complete(key, answer, options)
     },
     transaction: runMemoryTransaction,
     async close() {
+      // Transactions in line end first.
+      if (MEMORY_QUEUE.busy) await MEMORY_QUEUE.run(async () => undefined, {})
       if (turns.waiting > 0) await turns.last
       closed = true
       rows.clear()
@@ -252,7 +285,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           for (const unique of uniques) unique.replace(undefined, row.item, row.id)
           addRow(row)
         }
-        for (const [key, answer] of answers) complete(key, answer)
+        for (const [key, { answer, options: kept }] of answers) complete(key, answer, kept)
       },
     }
   })

@@ -5,10 +5,12 @@ import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
+import { areAtVersions, createEach } from './sets.ts'
 import {
   BATCH_ITEMS,
   buildAnswer,
   type Id,
+  type KeepOptions,
   type Page,
   type Shape,
   type Slice,
@@ -26,10 +28,17 @@ import {
   type StoreQueue,
   untilAborted,
 } from './store-queue.ts'
+import { TransactionQueue } from './transaction-queue.ts'
 import { UniqueValues } from './unique-values.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
 export type Changes = ReadonlyMap<Id, Stored | undefined>
+
+/** What a write keeps under its idempotency key. */
+interface KeptAnswer {
+  readonly answer: Json | undefined
+  readonly options: KeepOptions | undefined
+}
 
 /** A store in memory, as its transactions see it. */
 export interface MemoryBase {
@@ -46,11 +55,13 @@ export interface MemoryBase {
   /** @throws UnavailableError for a key without a claim. */
   requireClaim(key: string): void
   /** Applies what a transaction has changed; never fails. */
-  apply(changes: Changes, answers: ReadonlyMap<string, Json | undefined>): void
+  apply(changes: Changes, answers: ReadonlyMap<string, KeptAnswer>): void
 }
 
 /** All stores in memory are one database. */
 export const MEMORY: object = { name: 'memory' }
+/** Their transactions run one after another. */
+export const MEMORY_QUEUE = new TransactionQueue(() => 1)
 
 const bases = new WeakMap<Store, () => MemoryBase>()
 
@@ -66,32 +77,32 @@ export async function runMemoryTransaction<T>(
   work: (stores: readonly Store[]) => Promise<T>,
   options: StoreOptions = {},
 ): Promise<T> {
-  const members = stores.map(store => {
+  const bound = stores.map(store => {
     const open = bases.get(store)
-    if (open) return open()
+    if (open) return open
     throw new TypeError(
       'A transaction in memory takes stores that memoryStore() has made, and no copies of them',
     )
   })
-  let begun = false
-  const result = runInTurn(
-    members.map(({ turns }) => turns),
-    async () => {
-      begun = true
-      throwIfAborted(options)
-      const overlays = members.map(base => new Overlay(base))
-      try {
-        const returned = await untilAborted(work(overlays.map(({ store }) => store)), options)
-        for (const overlay of overlays) overlay.check()
-        for (const overlay of overlays) overlay.apply()
-        return returned
-      } finally {
-        for (const overlay of overlays) overlay.ended = true
-      }
-    },
-  )
-  const inLine = untilAborted(result, options)
-  return inLine.catch(error => (begun ? result : Promise.reject(error)))
+  const run = async (members: readonly MemoryBase[]) => {
+    throwIfAborted(options)
+    const overlays = members.map(base => new Overlay(base))
+    try {
+      const returned = await untilAborted(work(overlays.map(({ store }) => store)), options)
+      for (const overlay of overlays) overlay.check()
+      for (const overlay of overlays) overlay.apply()
+      return returned
+    } finally {
+      for (const overlay of overlays) overlay.ended = true
+    }
+  }
+  return MEMORY_QUEUE.run(() => {
+    const members = bound.map(open => open())
+    return runInTurn(
+      members.map(({ turns }) => turns),
+      () => run(members),
+    )
+  }, options)
 }
 
 /** What one transaction does to one store. */
@@ -100,7 +111,7 @@ class Overlay {
   ended = false
   readonly #base: MemoryBase
   readonly #changes = new Map<Id, Stored | undefined>()
-  readonly #answers = new Map<string, Json | undefined>()
+  readonly #answers = new Map<string, KeptAnswer>()
   readonly #uniques: readonly UniqueValues[]
   #last: Id | undefined
 
@@ -113,7 +124,7 @@ class Overlay {
 
   /** @throws UnavailableError where a claim has expired meanwhile. */
   check(): void {
-    for (const [key, answer] of this.#answers) {
+    for (const [key, { answer }] of this.#answers) {
       if (answer !== undefined) this.#base.requireClaim(key)
     }
   }
@@ -130,6 +141,16 @@ class Overlay {
 
   #get(id: Id): Stored | undefined {
     return this.#changes.has(id) ? this.#changes.get(id) : this.#base.get(id)
+  }
+
+  #create(values: Item): Stored {
+    const { shape, now } = this.#base
+    const { identity } = shape
+    const id = chosenId(identity, values) ?? nextId(identity, this.#last, now())
+    if (this.#get(id)) throw new UniqueError([identity.name])
+    const row = this.#put(id, values)
+    if (id !== values[identity.name]) this.#last = id
+    return row
   }
 
   #put(id: Id, values: Item): Stored {
@@ -183,12 +204,11 @@ class Overlay {
   #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
     const key = options?.idempotencyKey
     if (key === undefined) return
-    this.#answers.set(key, buildAnswer(options, row))
+    this.#answers.set(key, { answer: buildAnswer(options, row), options })
   }
 
   #createStore(): Store {
     const base = this.#base
-    const { identity } = base.shape
     return {
       pages: 'key',
       idempotency: 'store',
@@ -212,10 +232,7 @@ class Overlay {
       stream: (selection, options) => this.#stream(selection, options),
       create: (values, options) => {
         this.#openWrite(options)
-        const id = chosenId(identity, values) ?? nextId(identity, this.#last, base.now())
-        if (this.#get(id)) throw new UniqueError([identity.name])
-        const row = this.#put(id, values)
-        if (id !== values[identity.name]) this.#last = id
+        const row = this.#create(values)
         this.#answer(options, row)
         return row
       },
@@ -233,10 +250,28 @@ class Overlay {
         this.#set(id, undefined)
         return true
       },
+      getMany: (ids, options) => {
+        this.#open(options)
+        return ids.map(id => this.#get(id))
+      },
+      createAll: (values, options) => {
+        this.#open(options)
+        return createEach(
+          values,
+          each => this.#create(each),
+          ({ id }) => this.#set(id, undefined),
+        )
+      },
+      deleteAll: (items, options) => {
+        this.#open(options)
+        if (!areAtVersions(items, id => this.#get(id))) return false
+        for (const { id } of items) this.#set(id, undefined)
+        return true
+      },
       complete: (key, answer, options) => {
         this.#open(options)
         if (answer !== undefined) base.requireClaim(key)
-        this.#answers.set(key, answer)
+        this.#answers.set(key, { answer, options })
       },
     }
   }

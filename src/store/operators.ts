@@ -1,6 +1,6 @@
 // The operators of filters: their words in a query, and which fields they are for.
 import type { Field } from '../schema/fields.ts'
-import type { Operator } from './selection.ts'
+import type { Operator } from './filter.ts'
 
 /** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
 const OPERATORS: Readonly<Record<string, Operator>> = {

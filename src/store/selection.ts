@@ -1,51 +1,18 @@
-// Which items a list holds and in which order: filters, search and sort as plain values, and what
-// they mean, as a matcher and a comparison of items in memory. Every store agrees with these.
-import { type Field, type Fields, findField, type Kind } from '../schema/fields.ts'
+// Which items a list holds and in which order: what filters, search and sort mean, as a matcher and a
+// comparison of items in memory. Every store agrees with these.
+import { type Fields, findField, type Kind } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
 import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 import { TooCostlyError } from './errors.ts'
-import type { Store } from './store.ts'
-
-/**
- * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
- * pattern (`%` or `*` any run, `_` any one character, `\` takes the next literally). `prefix`: starts
- * with. `exists`: whether it has a value other than null. An absent or null value answers only `exists`.
- */
-export type Operator = 'in' | 'nin' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'prefix' | 'exists'
-
-/** One condition of a selection: a field, an operator and values. */
-export type Filter = ValueFilter | WithinFilter
-
-export interface ValueFilter {
-  readonly path: Path
-  readonly operator: Operator
-  readonly values: readonly Scalar[]
-}
-
-/** Lets through items whose value is the id of an item in another selection. */
-export interface WithinFilter {
-  readonly path: Path
-  readonly operator: 'within'
-  readonly values: readonly never[]
-  readonly within: Within
-}
-
-/** Items of a store of the same database, by their filters: see `Store.database`. */
-export interface Within {
-  /** The collection's name: it stands for the store where filters are compared as text. */
-  readonly name: string
-  readonly store: Store
-  readonly fields: Fields
-  readonly where: readonly Filter[]
-}
-
-/** Creates a filter by the items of another store of the same database. */
-export function createWithin(path: Path, within: Within): WithinFilter {
-  const { name, where } = within
-  const text = { ...within, toJSON: () => [name, where] }
-  return { path, operator: 'within', values: [], within: text }
-}
+import {
+  type Filter,
+  type FilterGroup,
+  isLeaf,
+  type NotFilter,
+  type Operator,
+  type WithinFilter,
+} from './filter.ts'
 
 /** One key of a sort: a path and its direction. */
 export interface SortKey {
@@ -59,11 +26,15 @@ export interface Search {
   readonly paths: readonly Path[]
 }
 
-/** What a store needs to know of a list: all filters hold; the sort ends with the id. */
-export interface Selection {
+/** Filters, which must all hold, and a search. */
+export interface FilterSet {
   readonly where: readonly Filter[]
-  readonly sort: readonly SortKey[]
   readonly search?: Search | undefined
+}
+
+/** Which items a list has and in which order: the sort ends with the id. */
+export interface Selection extends FilterSet {
+  readonly sort: readonly SortKey[]
 }
 
 /** How many characters may still be compared with patterns and words of a search. */
@@ -80,12 +51,12 @@ const MAX_EFFORT = 50_000_000
  * `TooCostlyError`.
  */
 export function matcher(
-  { where, search }: Pick<Selection, 'where' | 'search'>,
+  { where, search }: FilterSet,
   fields: Fields,
   bounded = false,
 ): (item: Item) => boolean {
   const effort = { left: bounded ? MAX_EFFORT : Number.POSITIVE_INFINITY }
-  const tests = where.map(filter => filterTest(filter, findField(fields, filter.path), effort))
+  const tests = where.map(filter => filterTest(filter, fields, effort))
   if (search) tests.push(searchTest(search, effort))
   return item => tests.every(test => test(item))
 }
@@ -99,14 +70,12 @@ function spend(effort: Effort, characters: number): void {
   }
 }
 
-function filterTest(
-  filter: Filter,
-  field: Field | undefined,
-  effort: Effort,
-): (item: Item) => boolean {
+function filterTest(filter: Filter, fields: Fields, effort: Effort): (item: Item) => boolean {
+  if (!isLeaf(filter)) return groupTest(filter, fields, effort)
   if (filter.operator === 'within') return withinTest(filter)
   const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
+  const field = findField(fields, path)
   const leaf = field?.kind === 'array' ? field.element : field
   const test = valueTest(operator, values, leaf?.kind, effort)
   if (field?.kind !== 'array') {
@@ -123,6 +92,21 @@ function filterTest(
     const scalars = list.filter(value => value !== null)
     return every ? scalars.every(test) : scalars.some(test)
   }
+}
+
+function groupTest(
+  filter: FilterGroup | NotFilter,
+  fields: Fields,
+  effort: Effort,
+): (item: Item) => boolean {
+  if (filter.operator === 'not') {
+    const test = filterTest(filter.filter, fields, effort)
+    return item => !test(item)
+  }
+  const tests = filter.filters.map(each => filterTest(each, fields, effort))
+  return filter.operator === 'all'
+    ? item => tests.every(test => test(item))
+    : item => tests.some(test => test(item))
 }
 
 /** Looks each item up in the other store, which is in memory too and answers at once. */

@@ -1,4 +1,5 @@
 // Lines of work on stores: transactions run one after another, and other calls wait for their end.
+import { onAbort } from './abort.ts'
 import type { Store, StoreOptions } from './store.ts'
 
 /** The line of one store. */
@@ -32,10 +33,8 @@ export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}):
   const { signal } = options
   if (!signal) return result
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    const stop = onAbort(signal, () => reject(signal.reason))
+    result.then(resolve, reject).finally(stop)
   })
 }
 
@@ -43,6 +42,9 @@ export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}):
 export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'database', { enumerable: false })
   Object.defineProperty(store, 'transaction', { enumerable: false })
+  // A copy may have its own `create` or `delete`, which these would pass by.
+  for (const name of ['getMany', 'createAll', 'deleteAll'])
+    Object.defineProperty(store, name, { enumerable: false })
 }
 
 /** Replaces the methods that a store does not have in a transaction. */

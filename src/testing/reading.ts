@@ -1,13 +1,13 @@
-// The store contract, reading: filters, search, order, slices, counts, streams.
+// The store contract, reading: order, slices, counts, streams.
 import assert from 'node:assert/strict'
 import {
   comparer,
-  type Filter,
+  type FilterSet,
   type Selection,
   type SortKey,
   sortKeyOf,
 } from '../store/selection.ts'
-import type { KeySlice, Slice, Store, Stored, StoreOptions, TotalMode } from '../store/store.ts'
+import type { KeySlice, Slice, Stored, StoreOptions, TotalMode } from '../store/store.ts'
 import {
   ALL,
   by,
@@ -29,74 +29,6 @@ import {
   shapeWith,
 } from './sample.ts'
 
-/** Filters, and the codes of the samples that they let through. */
-const FILTERS: readonly (readonly [Filter, string])[] = [
-  [filter('code', 'in', 'A', 'G', 'none'), 'AG'],
-  [filter('code', 'in'), ''],
-  [filter('code', 'nin', 'A', 'B'), 'CDEFG'],
-  [filter('code', 'gt', 'D'), 'EFG'],
-  [filter('code', 'lte', 'C'), 'ABC'],
-  [filter('name', 'in', 'ALPHA'), ''],
-  [filter('name', 'in', ''), 'F'],
-  [filter('name', 'in', SAMPLES[6]?.name as string), 'G'],
-  [filter('name', 'gt', '\uFF5E'), 'D'],
-  [filter('name', 'lt', '\u{1F600}'), 'ABCEFG'],
-  [filter('name', 'prefix', 'alp'), 'A'],
-  [filter('name', 'prefix', '100%_*?['), 'C'],
-  [filter('name', 'prefix', '100_'), ''],
-  [filter('name', 'prefix', ''), 'ABCDEFG'],
-  [filter('name', 'prefix', '\u{1F600}'), 'D'],
-  [filter('name', 'like', '%lpha*'), 'AB'],
-  [filter('name', 'like', 'ALPHA'), ''],
-  [filter('name', 'like', '_'), 'DE'],
-  [filter('name', 'like', '100\\%\\_\\*?[a]\\\\'), 'C'],
-  [filter('name', 'like', '100[%]%'), ''],
-  [filter('name', 'like', 'alpha%%*%'), 'A'],
-  [filter('name', 'like', '*]\\'), 'C'],
-  [filter('price', 'in', 10), 'BF'],
-  [filter('price', 'in', 10, 0.1, 1e21), 'BEFG'],
-  [filter('price', 'nin', 10), 'ADEG'],
-  [filter('price', 'gte', 10), 'ABEF'],
-  [filter('price', 'gt', 10), 'AE'],
-  [filter('price', 'lt', 0), 'D'],
-  [filter('price', 'exists', true), 'ABDEFG'],
-  [filter('price', 'exists', false), 'C'],
-  [filter('seats', 'in', 9007199254740991), 'E'],
-  [filter('seats', 'lt', 5), 'ABF'],
-  [filter('seats', 'exists', false), 'CDG'],
-  [filter('sold', 'in', true), 'B'],
-  [filter('sold', 'nin', true), 'AF'],
-  [filter('sold', 'in', true, false), 'ABF'],
-  [filter('day', 'gte', '2024-03-01'), 'G'],
-  [filter('day', 'lt', '2024-03-01'), 'AF'],
-  [filter('day', 'exists', false), 'BCDE'],
-  [filter('at', 'in', '2024-02-29T23:00:00.000Z'), 'BC'],
-  [filter('at', 'nin', '2024-02-29T23:00:00.000Z'), 'A'],
-  [filter('at', 'lt', '2024-02-29T22:30:00.001Z'), 'A'],
-  [filter('at', 'gte', '2024-02-29T23:00:00.000Z'), 'BC'],
-  [filter('at', 'gt', '2024-02-29T23:00:00.000Z'), ''],
-  [filter('model.name', 'in', 'Clio'), 'AB'],
-  [filter('model.name', 'nin', 'Clio'), 'C'],
-  [filter('model.name', 'prefix', 'Tw'), 'C'],
-  [filter('model.year', 'in', 1990), 'A'],
-  [filter('model.year', 'nin', 1991), 'A'],
-  [filter('model.year', 'exists', true), 'A'],
-  [filter('model.year', 'exists', false), 'BC'],
-  [filter('model.built', 'in', '1989-12-31T23:00:00.000Z'), 'A'],
-  [filter('model', 'exists', true), 'ABC'],
-  [filter('model', 'exists', false), 'DEFG'],
-  [filter('tags', 'in', 'fast'), 'AC'],
-  [filter('tags', 'in', 'red', '\u{1F600}'), 'AE'],
-  [filter('tags', 'nin', 'red'), 'BCE'],
-  [filter('tags', 'gt', 'g'), 'AE'],
-  [filter('tags', 'prefix', 're'), 'A'],
-  [filter('tags', 'like', '_a%'), 'AC'],
-  [filter('tags', 'exists', true), 'ABCE'],
-  [filter('rates', 'exists', true), 'AB'],
-  [filter('extra', 'exists', true), 'ACDEF'],
-  [filter('extra', 'exists', false), 'BG'],
-]
-
 /** Sorts, and the codes of all samples in that order. */
 const SORTS: readonly (readonly [sort: string, expected: string])[] = [
   ['', 'ABCDEFG'],
@@ -117,74 +49,10 @@ const SORTS: readonly (readonly [sort: string, expected: string])[] = [
   ['model.year,model.name', 'DEFGBCA'],
 ]
 
-/** Filters that must all hold, and the codes of the samples that they let through. */
-const FILTER_SETS: readonly (readonly [Filter[], string])[] = [
-  [[filter('price', 'gte', 10), filter('seats', 'in', 2)], 'BF'],
-  [[filter('price', 'gte', 0), filter('price', 'lt', 10.5), filter('code', 'nin', 'F')], 'BG'],
-  [[filter('price', 'in', 10), filter('price', 'in', 0.1)], ''],
-  [[filter('name', 'in', '', 'alpha'), filter('seats', 'gt', 2)], 'A'],
-  [[filter('tags', 'in', 'red'), filter('tags', 'in', 'fast')], 'A'],
-]
-
-/** Texts of a search, and the codes of the samples before G that it finds. */
-const SEARCHES: readonly (readonly [text: string, expected: string])[] = [
-  ['ALPHA', 'AB'],
-  ['romeo alpha', 'B'],
-  ['alpha b', 'B'],
-  ['%', 'C'],
-  ['_*', 'C'],
-  ['clio', 'AB'],
-]
-
-type Filters = Pick<Selection, 'where' | 'search'>
-
-/** Asserts that a list and a count find the items with these codes. */
-async function finds(store: Store, filters: Filters, expected: string): Promise<void> {
-  const { items, total } = await store.list({ ...filters, sort: by() }, ALL, 'exact')
-  const shown = JSON.stringify(filters)
-  assert.equal(codes(items), expected, shown)
-  assert.equal(total, expected.length, shown)
-  assert.equal(await store.count(filters, 'exact'), expected.length, shown)
-}
-
-const filters: Checks = {
-  async 'each operator finds and counts the right items, for each kind of field'(store) {
-    await fill(store)
-    for (const [each, expected] of FILTERS) await finds(store, { where: [each] }, expected)
-  },
-  async 'all filters must hold'(store) {
-    await fill(store)
-    for (const [where, expected] of FILTER_SETS) await finds(store, { where }, expected)
-  },
-  async 'a search finds every word in one of the fields, ASCII letters in either case'(store) {
-    await fill(store)
-    const where = [filter('code', 'lt', 'G')]
-    const paths = [['name'], ['code'], ['model', 'name']]
-    for (const [text, expected] of SEARCHES) {
-      await finds(store, { where, search: { text, paths } }, expected)
-    }
-  },
-  async 'filters bound the creation date and the id'(store) {
-    const [, , { id, version, item }] = await fill(store)
-    const created = String(item.created_at)
-    const list = async (...condition: Parameters<typeof filter>) =>
-      codes(await listAll(store, [filter(...condition)]))
-    assert.equal(await list('id', 'gt', id), 'DEFG')
-    assert.equal(await list('id', 'lte', id), 'ABC')
-    assert.match(await list('created_at', 'gte', created), /CDEFG/)
-    assert.match(await list('created_at', 'lte', created), /^ABC/)
-    assert.equal(await list('created_at', 'lt', '2000-01-01T00:00:00.000Z'), '')
-    assert.equal(await list('created_at', 'gte', '0000-01-01T00:00:00.000Z'), 'ABCDEFG')
-    assert.equal(await list('created_at', 'lte', '9999-12-31T23:59:59.999Z'), 'ABCDEFG')
-    assert.ok(await store.delete(id, version))
-    assert.equal(await list('id', 'gt', id), 'DEFG')
-  },
-}
-
 const SEARCH = { text: 'a', paths: [['name'], ['code']] }
 
 /** Selections, and the codes of the samples in them. */
-const SELECTIONS: readonly (readonly [Filters, string])[] = [
+const SELECTIONS: readonly (readonly [FilterSet, string])[] = [
   [{ where: [] }, 'ABCDEFG'],
   [{ where: [filter('price', 'in', 10, 10.5, 0.1)] }, 'ABFG'],
   [{ where: [filter('seats', 'gte', 2)] }, 'ABEF'],
@@ -334,7 +202,6 @@ const seeks: Checks = {
 
 /** What a store must do where it is read. */
 export const READING: readonly CheckGroup[] = [
-  ['uuid', filters],
   ['uuid', order],
   ['uuid', seeks, 'seeks'],
 ]

@@ -6,7 +6,9 @@ import type { Store } from '../store/store.ts'
 const MAX_SHOWN = 1000
 
 const METHODS =
-  'attach get list count stream create update delete claim complete transaction'.split(' ')
+  'attach get list count stream create update delete getMany createAll deleteAll claim complete transaction'.split(
+    ' ',
+  )
 
 /**
  * Replaces the methods of a store by recording ones. The object stays the same: transactions and `within`

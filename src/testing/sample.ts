@@ -3,14 +3,9 @@ import assert from 'node:assert/strict'
 import type { Field } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Awaitable, Item, Scalar } from '../schema/values.ts'
+import type { Filter, Operator } from '../store/filter.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
-import {
-  type Filter,
-  type Operator,
-  type Selection,
-  type SortKey,
-  withTieBreak,
-} from '../store/selection.ts'
+import { type Selection, type SortKey, withTieBreak } from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
 import type { Id, Identity, Shape, Slice, Store, Stored, WriteOptions } from '../store/store.ts'
 
@@ -24,7 +19,7 @@ export type Checks = Readonly<Record<string, (store: KeyedStore) => Promise<void
 export type CheckGroup = readonly [
   ids: Identity['kind'],
   checks: Checks,
-  needs?: 'seeks' | 'idempotency' | 'transactions',
+  needs?: 'seeks' | 'idempotency' | 'transactions' | 'getMany' | 'createAll' | 'deleteAll',
 ]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

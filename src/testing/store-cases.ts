@@ -2,9 +2,11 @@
 //   for (const { name, run } of storeCases(() => myStore())) test(name, run)
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
+import { FILTERING } from './filtering.ts'
 import { READING } from './reading.ts'
 import { recordCalls } from './record-calls.ts'
 import { type CheckGroup, shapeWith } from './sample.ts'
+import { SETS } from './sets.ts'
 import { TRANSACTIONS } from './transactions.ts'
 import { WRITING } from './writing.ts'
 
@@ -20,14 +22,15 @@ export interface StoreCase {
   run(runner?: { skip?(reason: string): void }, ...rest: readonly unknown[]): Promise<void>
 }
 
-const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, needs]) =>
-  Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
+const CASES = [...FILTERING, ...READING, ...WRITING, ...SETS, ...TRANSACTIONS].flatMap(
+  ([ids, checks, needs]) =>
+    Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
 )
 
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
- * without `transaction` has none: those cases are skipped. Not tried: what outlives the process, what `close`
+ * without `transaction` has none, nor must it have `getMany`, `createAll` and `deleteAll`: those cases are skipped. Not tried: what outlives the process, what `close`
  * frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but
  * of a stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call; its methods are replaced by recording ones.
@@ -58,7 +61,7 @@ export function storeCases(make: () => Store | Promise<Store>): StoreCase[] {
 }
 
 /** Why a case does not apply to a store; `undefined` where it does. */
-function findReason(store: Store, needs: CheckGroup[2]): string | undefined {
+function findReason(store: Store, needs: NonNullable<CheckGroup[2]>): string | undefined {
   switch (needs) {
     case 'seeks':
       return store.pages === 'key' ? undefined : "The store's pages are 'offset'"
@@ -66,5 +69,7 @@ function findReason(store: Store, needs: CheckGroup[2]): string | undefined {
       return store.idempotency === 'store' ? undefined : 'The store keeps no idempotency keys'
     case 'transactions':
       return store.transaction ? undefined : 'The store has no transactions'
+    default:
+      return store[needs] ? undefined : `The store has no ${needs}`
   }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
-import { createWithin, type Filter } from '../store/selection.ts'
+import { createWithin, type Filter } from '../store/filter.ts'
 import type { Store, Stored } from '../store/store.ts'
 import {
   ALL,

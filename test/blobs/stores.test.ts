@@ -228,9 +228,12 @@ it('files: a new folder and a new file are synced in the folder above them', asy
   }
 })
 
-it.each(['ENOSPC', 'EMFILE'])(
+it.each([
+  ['ENOSPC', '60', 'disk_full'],
+  ['EMFILE', '5', 'unavailable'],
+])(
   'files: where the last step fails (%s) nothing is kept, and the client is asked to retry',
-  async code => {
+  async (code, seconds, type) => {
     const own = join(folder, code)
     await mkdir(own)
     const opened = await open(own)
@@ -251,7 +254,8 @@ it.each(['ENOSPC', 'EMFILE'])(
       const body = new FormData()
       body.set('photo', new Blob(['abc']), 'a.txt')
       const answer = await api.fetch(new Request('http://x/photos', { method: 'POST', body }))
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, seconds])
+      expect(await answer.json()).toMatchObject({ errors: [{ type }] })
       const left = await readdir(own, { recursive: true, withFileTypes: true })
       expect(left.filter(each => each.isFile())).toEqual([])
     } finally {

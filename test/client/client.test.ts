@@ -119,8 +119,8 @@ describe('a list', () => {
       [9],
       String.raw`model.name[in]=a\,+b&=%é,c\\&limit=100`,
     ],
-    [{ where: { limit: { gte: 5 } } }, [8], 'limit=100&filter[limit][gte]=5'],
-    [{ where: { model: { name: 'a, b&=%é' } } }, [9], 'limit=100&filter[model.name]=a,+b&=%é'],
+    [{ where: { limit: { gte: 5 } } }, [8], 'filter[limit][gte]=5&limit=100'],
+    [{ where: { model: { name: 'a, b&=%é' } } }, [9], 'filter[model.name]=a,+b&=%é&limit=100'],
     [{ color: [] }, [], 'id[exists]=false&limit=100'],
     [{ price: { nin: [], gt: 7 } }, [8, 9], 'price[gt]=7&limit=100'],
     [{ limit: 2, offset: 3 }, [3, 4], 'limit=2&offset=3'],
@@ -187,7 +187,7 @@ describe('a list', () => {
     const rest = async () => {
       for (;;) if ((await items.next()).done) return
     }
-    await expect(rest()).rejects.toThrow('An answer with status 400 is not of the api')
+    await expect(rest()).rejects.toThrow('Status 400: not an answer of this api')
   })
 })
 
@@ -284,7 +284,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars did not give this object, so its version is unknown. Give the object itself, or its id and { ifMatch }.',
+      'client.cars did not give this object. Give the object itself, or its id and { ifMatch }',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)
@@ -293,7 +293,7 @@ describe('a write', () => {
     })
     // @ts-expect-error Nothing names the collection where an item is meant.
     await expect(client.cars.delete(undefined)).rejects.toThrow(
-      'The id of cars must be a text or a number, not undefined',
+      'cars: the id must be a text or number, not undefined',
     )
   })
 

@@ -81,6 +81,7 @@ describe.skipIf(missing)('clients of other people', () => {
       ['red'],
       1,
       [1],
+      1,
       412,
       expect.stringContaining('not in the state'),
       'Ann',

@@ -1,5 +1,6 @@
 // One interface: what a program gets in process, it gets by the client.
-import { afterAll, expect, test } from 'vitest'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
@@ -172,6 +173,7 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
     if (theirs || mine) return { mine, theirs }
     return {
       name,
+      ...(error instanceof TypeError && { message: error.message }),
       errors: errors?.map(({ field, type }: Record<string, unknown>) => [field, type]),
     }
   }
@@ -180,4 +182,62 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
 test.each(CALLS)('%s', async (_title, call) => {
   const [here, there] = [await outcome(call(program)), await outcome(call(client))]
   expect(JSON.parse(JSON.stringify(there))).toEqual(JSON.parse(JSON.stringify(here)))
+})
+
+/** Every kind of value that a program may give as a filter, right or wrong. */
+const VALUES: readonly unknown[] = [
+  ...['red', '', 'a, b', '1', '2023-11-14', 1, 0, -0, 2.5, 1e21, Number.NaN, Infinity, true, 1n],
+  ...[null, undefined, Symbol('x'), () => 1, /x/, new Map(), new Set(['pink']), {}],
+  ...[new Date(1_700_000_000_000), new Date(0), new Date('x'), new URL('https://x.example')],
+  ...[[], ['red', 'blue'], [1, 2], [null], [undefined], [['red']], [{}], [new Date(0)]],
+  ...[{ gte: new Date(0) }, { gte: undefined }, { gte: null }, { gte: {} }, { gte: [] }],
+  ...[{ lt: 2, gt: 0 }, { lt: 2, colour: 1 }, { lt: [1, 2] }, { gte: '' }, { exists: true }],
+  ...[{ exists: 'no' }, { in: [] }, { nin: [] }, { ne: [] }, { eq: [] }, { ne: 1 }, { eq: 'red' }],
+  ...[{ in: ['a, b', 'red'] }, { in: 'red,blue' }, { in: [null] }, { nin: [1] }, { in: {} }],
+  ...[{ like: '*e*' }, { prefix: 'C' }, { name: 'Clio' }, { name: {} }, { name: { in: [] } }],
+  ...[{ nmae: 'Clio' }, { constructor: 1 }, Object.assign(Object.create(null), { lt: 2 })],
+]
+const FILTERED = [
+  ...['id', 'color', 'price', 'model', 'model.name', 'tags', 'created_at', 'colour'],
+  ...['since', 'until', 'since_id'],
+]
+
+describe('a filter, of every kind of value, gives the same', () => {
+  const [one, other] = [create(), create()]
+  let server: Awaited<ReturnType<typeof serve>>
+  let both: readonly Cars[]
+  beforeAll(async () => {
+    server = await serve(other.handler)
+    both = [one.collection('cars'), createClient<typeof other>(server.url).cars]
+    for (const cars of both) {
+      for (const name of ['Clio', 'a, b'])
+        await cars.create({ color: 'red', price: 1, model: { name }, tags: ['red'] })
+      await cars.create({ color: 'blue', price: 2 })
+    }
+  })
+  afterAll(async () => {
+    await server.close()
+    await one.close()
+    await other.close()
+  })
+
+  test.each(FILTERED)('%s', async field => {
+    for (const value of VALUES) {
+      const filter: object = { [field]: value } // the types refuse most of these
+      const [here, there] = await Promise.all(
+        both.map(cars =>
+          Promise.all(
+            [
+              cars.list(filter).toArray(),
+              cars.list({ where: filter }).page(),
+              cars.search('red', filter).first(),
+              cars.count(filter),
+            ].map(outcome),
+          ),
+        ),
+      )
+      const title = `${field}: ${inspect(value)}`
+      expect(JSON.parse(JSON.stringify(there)), title).toEqual(JSON.parse(JSON.stringify(here)))
+    }
+  })
 })

@@ -1,4 +1,5 @@
 // Custom formats, bodies that a host server has parsed, and iterators that do not end.
+
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import type { Reader } from '../../src/formats/format.ts'
@@ -13,6 +14,7 @@ import {
   multipart,
   xml,
 } from '../../src/index.ts'
+import { findCollectionDefinition } from '../../src/model/definitions.ts'
 import { buildRouter } from '../../src/model/routes.ts'
 import { readValue } from '../../src/server/body.ts'
 import { example } from '../fixture.ts'
@@ -229,7 +231,7 @@ describe('routes', () => {
     number: undefined,
     deprecated: undefined,
     sunset: undefined,
-    collections: new Map(collections.map(({ name, definition }) => [name, definition])),
+    collections: new Map(collections.map(each => [each.name, findCollectionDefinition(each)])),
   })
 
   it.each<[string, boolean, boolean]>([

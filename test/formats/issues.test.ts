@@ -48,7 +48,8 @@ const Errors = z.object({
 })
 
 async function ask(method: string, path: string, type?: string, body?: string | FormData) {
-  const headers = type === undefined ? {} : { 'content-type': type }
+  const accept = 'application/json'
+  const headers = type === undefined ? { accept } : { 'content-type': type, accept }
   const init = { method, headers, ...(body !== undefined && { body }) }
   const answer = await api.fetch(new Request(`http://cars.example${path}`, init))
   const { errors } = Errors.parse(await answer.json())

@@ -142,6 +142,21 @@ describe('each part in its own format', () => {
     ['no file chosen', [file('photo', '', 'application/octet-stream', '')], {}],
     ['_method', [part('_method', 'PUT'), part('comment', 'x')], { comment: 'x' }],
     ['a name in UTF-8', [part('été', 'x')], { été: 'x' }],
+    ['U+FFFD, which is valid UTF-8', [part('comment', 'a\ufffdb')], { comment: 'a\ufffdb' }],
+    [
+      'U+FFFD with a charset in quotes',
+      [part('comment', 'a\ufffdb', 'text/plain; charset="UTF-8"')],
+      { comment: 'a\ufffdb' },
+    ],
+    ['a name with U+FFFD', [part('\ufffd', 'x')], { '\ufffd': 'x' }],
+    [
+      'a text in latin1 after one in UTF-8',
+      [
+        part('other', '€'),
+        part('comment', Buffer.from([0xe9]), 'text/plain; x=y; charset="latin1"'),
+      ],
+      { other: '€', comment: 'é' },
+    ],
   ]
   it.each(cases)('%s', async (_, parts, value) => {
     for (const size of [1, 7, 65_536]) {
@@ -151,7 +166,7 @@ describe('each part in its own format', () => {
   })
 
   it('texts come as they were sent', async () => {
-    const clean = text.filter(value => value !== '' && !value.includes('\ufffd'))
+    const clean = text.filter(value => value !== '')
     await fc.assert(
       fc.asyncProperty(clean, fc.integer({ min: 1, max: 99 }), async (comment, size) => {
         const body = bodyOf(formOf([part('comment', comment)]), size)

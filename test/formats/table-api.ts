@@ -1,4 +1,5 @@
 // The api that the tables of formats ask: one of each kind of resource, and how to ask for a format.
+
 import { expect } from 'vitest'
 import { carsApi } from '../../examples/cars-api.ts'
 import { drawCar } from '../../examples/picture.ts'
@@ -6,6 +7,7 @@ import { parseXml } from '../../src/formats/xml/reader.ts'
 import { shapeOf } from '../../src/formats/xml/shape.ts'
 import { buildLimits } from '../../src/http/limits.ts'
 import { memoryBlobs, memoryStore } from '../../src/index.ts'
+import { findApiDefinition } from '../../src/model/definitions.ts'
 import type { Field, Fields } from '../../src/schema/fields.ts'
 import type { Answer, Init, OpenHandler } from '../handlers.ts'
 
@@ -126,7 +128,7 @@ export async function make() {
   /** The fields that items at a path are shown with. */
   const fieldsOf = (path: string) => {
     const name = /(\w+)\/?$/.exec(path.replace(/\/(?:search|\d+|\{\w+\})$/, ''))?.[1] ?? ''
-    const version = api.definition.versions.find(each => path.startsWith(`/${each.name}/`))
+    const version = findApiDefinition(api).versions.find(each => path.startsWith(`/${each.name}/`))
     return version?.collections.get(name)?.readableFields
   }
   return {

@@ -21,7 +21,7 @@ import {
 const WRITTEN: Readonly<Record<string, (value: Item) => Promise<Init>>> = {
   json: async json => ({ json }),
   xml: async value => ({
-    headers: { 'content-type': 'application/xml' },
+    headers: { 'content-type': 'application/xml', accept: 'application/json' },
     body: `<any>${elements(value)}</any>`,
   }),
   form: async value => ({
@@ -105,7 +105,7 @@ eachHandler(make, (handler, made) => {
     if (name === 'html') expect(answer.status).toBe(303)
     else {
       check(answer, 200, name, 'Accept')
-      FORMATS[name]?.read(answer.text, undefined, false)
+      await FORMATS[name]?.read(answer.text, undefined, false)
     }
     expect((await handler.request('/v1/cars/1')).json).toMatchObject({ sold: true })
   })

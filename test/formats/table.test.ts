@@ -82,7 +82,7 @@ eachHandler(
         const answer = await ask(handler, way, name, at(path))
         check(answer, 200, name, varyOf(way, moreOf(name)))
         const fields = kind && fieldsOf(path.replace(/\?.*/, ''))
-        const value = FORMATS[name]?.read(answer.text, fields, kind === 'list')
+        const value = await FORMATS[name]?.read(answer.text, fields, kind === 'list')
         // A stream has no pages.
         const whole = FORMATS[name]?.streams && path.includes('limit')
         if (kind !== undefined && value !== undefined && !whole)
@@ -110,7 +110,7 @@ eachHandler(
           // A stream has no parts.
           if (status === 416 && FORMATS[name]?.streams) return expect(answer.status).toBe(200)
           check(answer, status, name, varyOf(way))
-          const value = FORMATS[name]?.read(answer.text, ERROR, true)
+          const value = await FORMATS[name]?.read(answer.text, ERROR, true)
           const errors = name === 'json' ? Object(value).errors : value
           if (errors !== undefined)
             expect(errors).toContainEqual(expect.objectContaining({ code: status }))

@@ -24,6 +24,7 @@ import {
   type Policies,
   type Scheme,
 } from '../../src/index.ts'
+import { findApiDefinition } from '../../src/model/definitions.ts'
 import { listen } from '../handlers.ts'
 import { createIdentity } from '../tls.ts'
 
@@ -459,7 +460,7 @@ describe('scopes and challenges', () => {
     })
     const putting = defineApi({
       collections: [cars],
-      schemes: [...narrow.definition.schemes],
+      schemes: [...findApiDefinition(narrow).schemes],
       baseUrl: 'https://api.example',
     })
     expect(
@@ -576,7 +577,7 @@ describe('scopes and challenges', () => {
     const app = express()
     const { base: origin, close } = await listen(app)
     const { baseUrl, prefix = '' } = policies(origin)
-    const { schemes } = api.definition
+    const { schemes } = findApiDefinition(api)
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ color: z.string() }),
@@ -629,7 +630,7 @@ describe('scopes and challenges', () => {
   })
 
   test('with hideExistence a missing scope is answered 404', async () => {
-    const hiding = apiOf(api.definition.schemes, { hideExistence: true })
+    const hiding = apiOf(findApiDefinition(api).schemes, { hideExistence: true })
     await hiding.collection('cars').create({ id: '1', color: 'red' })
     const credentials = await bearer('none')
     for (const path of ['/cars/1', '/cars/2', '/cars/1/honk']) {

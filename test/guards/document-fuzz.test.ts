@@ -150,8 +150,9 @@ function pick<T>(list: readonly T[] = [], at: number): T | undefined {
   return list[at % Math.max(1, list.length)]
 }
 
-/** Prints a value of a parameter: an object as one pair for each property (`style: deepObject`). */
+/** Prints a value of a parameter: an object as a pair for each property (`style: deepObject`), a list for each value. */
 function printValue(value: unknown): [below: string, text: string][] {
+  if (Array.isArray(value)) return value.map(each => ['', String(each)])
   if (typeof value !== 'object' || value === null) return [['', String(value)]]
   return Object.entries(value).map(([name, each]) => [`[${name}]`, String(each)])
 }

@@ -112,6 +112,18 @@ describe('a collection with hideExistence', () => {
     }
   })
 
+  test('without its version it is suggested to those alone whose root lists it', async () => {
+    const versions = [{ version: 2, collections: [secrets, notes] }]
+    const { fetch } = defineApi({ versions, schemes, access: { root: ['reader'] } })
+    const of = async (path: string, scopes: string) =>
+      (await ask(fetch, path, as('bob', scopes))).text
+    const nothing = (await of('/nothing', 'reader')).replace('nothing', 'secrets')
+    expect(await of('/secrets', 'reader')).toBe(nothing)
+    expect(await of('/secrets', 'admin')).toBe(nothing)
+    expect(await of('/secrets', 'reader admin')).toContain('did you mean /v2/secrets?')
+    expect(await of('/notes', 'reader')).toContain('did you mean /v2/notes?')
+  })
+
   test('events name the collection', async () => {
     const reported: unknown[] = []
     const end = onResponse(({ status, collection, route }) => {

@@ -3,6 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
+import { Kysely, SqliteDialect } from 'kysely'
+import Database from 'libsql'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -17,8 +19,10 @@ import {
 } from '../../src/index.ts'
 import { harden, shutDown } from '../../src/node/node.ts'
 import { REQUEST_CHANNEL, RESPONSE_CHANNEL } from '../../src/server/events.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
 import { fetchChecked } from '../handlers.ts'
+import { newFile } from '../stores/sqlite.ts'
 import { converse, serve } from './wire.ts'
 
 const ending: (() => void)[] = []
@@ -279,6 +283,39 @@ describe('/health', () => {
     expect(await answer.text()).toBe(
       JSON.stringify({ errors: [{ message, code: 503, type: 'unavailable' }] }),
     )
+  })
+
+  test('a full disk is a 503 of writes and of health, until there is room', async () => {
+    const file = new Database(newFile())
+    const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: file }) })
+    const store = sqlStore({ db, create: true })
+    const notes = defineCollection({ name: 'notes', schema: z.object({ text: z.string() }), store })
+    const reported: unknown[] = []
+    const onError = (error: unknown) => void reported.push(error)
+    const { fetch } = defineApi({ collections: [notes], health: true, onError })
+    const ask = (path: string, init = {}) => fetch(new Request(`https://api.example${path}`, init))
+    const write = (headers = {}) =>
+      ask('/notes', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ text: 'x'.repeat(50_000) }),
+      })
+    expect((await write()).status).toBe(201)
+    expect((await ask('/health')).status).toBe(200)
+    file.exec('pragma max_page_count = 1')
+    const refused = await write()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60'])
+    expect(await refused.json()).toMatchObject({ errors: [{ code: 503, type: 'disk_full' }] })
+    expect(reported).toMatchObject([{ status: 503, cause: { code: 'SQLITE_FULL' } }])
+    expect((await write({ 'idempotency-key': 'k' })).status).toBe(503)
+    expect((await ask('/notes')).status).toBe(200)
+    const health = () => ask('/health')
+    await vi.waitUntil(async () => (await health()).status === 503, 10_000)
+    expect(await (await health()).json()).toMatchObject({ errors: [{ type: 'disk_full' }] })
+    file.exec('pragma max_page_count = 1000000')
+    await vi.waitUntil(async () => (await health()).status === 200, 10_000)
+    expect((await write({ 'idempotency-key': 'k' })).status).toBe(201)
+    await store.close()
   })
 
   test('asks the stores again after a second, also where the clock was set back', async () => {

@@ -1,6 +1,7 @@
 // One rate limit for several servers, counted in a real Redis, also while that is down.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hasRedis, type RedisServer, redisServer } from './redis.ts'
@@ -26,7 +27,7 @@ describe.skipIf(missing)('two servers and one Redis', () => {
   beforeAll(async () => {
     redis = await redisServer()
     await redis.start()
-    const file = new URL('redis-node.ts', import.meta.url).pathname
+    const file = fileURLToPath(new URL('redis-node.ts', import.meta.url))
     const args = [String(redis.port), String(LIMIT)]
     children = [0, 1].map(() => fork(file, args, { execArgv: ['--import', 'tsx'] }))
     nodes = await Promise.all(children.map(async child => (await once(child, 'message'))[0]))

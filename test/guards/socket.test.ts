@@ -4,10 +4,11 @@ import { request as httpRequest } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { harden } from '../../src/node/node.ts'
+import type { StoreOptions } from '../../src/store/store.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { createIdentity } from '../tls.ts'
 import { converse, type Served, serve } from './wire.ts'
@@ -348,6 +349,24 @@ describe('errors that Node would answer without a body', () => {
     await expectGood()
   })
 
+  test.each([
+    ['in a query', '/cars?color=no\xc3\xabl'],
+    ['in a path', '/cars/no\xc3\xabl'],
+    ['as latin1', '/cars?color=no\xebl'],
+  ])('a letter that is not escaped %s: how it is escaped', async (_, target) => {
+    const bytes = `GET ${target} HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
+    const { answers } = await converse(served.port, [Buffer.from(bytes, 'latin1')])
+    expect(JSON.parse(answers[0]?.body ?? '')).toEqual({
+      errors: [
+        {
+          message: 'Escape characters beyond ASCII in the URL, such as ë as %C3%AB',
+          code: 400,
+          type: 'malformed_request',
+        },
+      ],
+    })
+  })
+
   test('an unknown method: 405 with Allow, also behind another request', async () => {
     const brew = `BREW /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
     const { answers } = await converse(served.port, [
@@ -454,6 +473,75 @@ describe('slow and broken clients', () => {
   test('a client that closes its half after a whole request gets its response', async () => {
     const { answers } = await converse(served.port, socket => socket.end(get(`/cars/${id}`)))
     expect(statusesOf(answers)).toEqual([200])
+  })
+
+  describe('a client that closes its half while a store works', () => {
+    const aborted: boolean[] = []
+    const store = memoryStore()
+    /** Answers later, unless the client is gone by then. */
+    const later = async ({ signal }: StoreOptions = {}) => {
+      await new Promise(resolve => setTimeout(resolve, 50))
+      aborted.push(signal?.aborted === true)
+      signal?.throwIfAborted()
+    }
+    let slow: Served
+    beforeAll(async () => {
+      const slowly: Store = {
+        ...store,
+        get: async (key, options) => {
+          await later(options)
+          return store.get(key, options)
+        },
+        create: async (values, options) => {
+          await later(options)
+          return store.create(values, options)
+        },
+      }
+      const notes = defineCollection({
+        name: 'notes',
+        schema: z.object({ id: z.string() }),
+        store: slowly,
+      })
+      slow = await serve(defineApi({ collections: [notes], onError: () => undefined }).handler)
+      await store.create({ id: 'a' })
+    })
+    afterAll(() => slow.close())
+    beforeEach(() => {
+      aborted.length = 0
+    })
+
+    const read = (version: string, more = '') =>
+      `GET /notes/a HTTP/${version}\r\nHost: x\r\n${more}\r\n`
+    const write = (name: string) => {
+      const body = `{"id":"${name}"}`
+      return `POST /notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    }
+
+    test.each<[string, string, number[]]>([
+      ['a GET with Connection: close', read('1.1', 'Connection: close\r\n'), [200]],
+      ['a GET of HTTP/1.0', read('1.0'), [200]],
+      ['a POST', write('b'), [201]],
+      ['a POST and a GET behind it', write('c') + read('1.1'), [201, 200]],
+    ])('%s is answered, and the connection ends', async (_, sent, statuses) => {
+      const { answers, ended } = await converse(slow.port, socket => socket.end(sent))
+      expect([statusesOf(answers), ended]).toEqual([statuses, true])
+      expect(aborted).not.toContain(true)
+    })
+
+    test('a GET that keeps the connection is ended: it looks like a browser that left', async () => {
+      const { answers, ended } = await converse(slow.port, socket => socket.end(read('1.1')))
+      expect([answers, ended]).toEqual([[], true])
+      await vi.waitUntil(() => aborted.length > 0)
+      expect(aborted).toEqual([true])
+    })
+
+    test('an idle connection is ended', async () => {
+      const { answers, ended } = await converse(slow.port, socket => {
+        socket.write(read('1.1'))
+        socket.once('data', () => socket.end())
+      })
+      expect([statusesOf(answers), ended]).toEqual([[200], true])
+    })
   })
 
   test('a client that goes away in the middle of a body leaves nothing and fails nothing', async () => {

@@ -16,7 +16,7 @@ import {
   type Scheme,
 } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
-import { DECLARED, thingsOf } from '../declared.ts'
+import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
@@ -27,6 +27,27 @@ const cars = (policies: Policies = {}) => carsApi(() => memoryStore(), memoryBlo
 
 const ask = async (api: Pick<Api, 'fetch' | 'handler'>, path: string, init = {}) =>
   (await openHandler('fetch', api)).request(path, init)
+
+/** The rows of the schema that creates an item: the text of each property, and which are required. */
+async function rowsOf(schema: z.ZodType) {
+  const things = thingsOf({ schema: schema as Declared['schema'] }) // each is one of objects
+  const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+  const { text } = await ask(api, '/docs?collection=things')
+  const section = text.split('id="schema-ThingInput"')[1]?.split('</details>')[0] ?? ''
+  const rows = [
+    ...section.matchAll(/<dt><code>(.*?)<\/code>(.*?)<\/dt><dd>(.*?)<span[^>]*>(.*?)<\/span>/gs),
+  ]
+  const texts = rows.map(([, name = '', , type = '', hint = '']): [string, string] => [
+    textOf(name),
+    [type, hint].map(textOf).filter(Boolean).join('\n'),
+  ])
+  const required = new Set(rows.flatMap(([, name = '', mark]) => (mark ? [name] : [])))
+  return Object.assign(new Map(texts), { required })
+}
+
+function quote(text: string): string {
+  return text.replace(/[.[\]()*+]/g, '\\$&')
+}
 
 describe('the pages', () => {
   it('have every operation of the document', async () => {
@@ -122,6 +143,100 @@ describe('the pages', () => {
         .split('Matches')
         .every((each, at) => at === 0 || each.startsWith(' ^[A-Z]{2}<$')),
     ).toBe(true)
+  })
+
+  it.each<[string, z.ZodType, string]>([
+    ['a union of scalars', z.union([z.string(), z.int()]).nullable(), 'string or integer or null'],
+    ['a plain union', z.union([z.string(), z.number(), z.null()]), 'string or number or null'],
+    ['a tuple', z.tuple([z.number(), z.string()]), '[number, string]'],
+    ['an open tuple', z.tuple([z.string()], z.number()), '[string, ...number]'],
+    ['a record', z.record(z.string(), z.number().min(0)), 'object of number from 0'],
+    ['known keys', z.record(z.enum(['s', 'm']), z.boolean()), 'object of boolean with keys s, m'],
+    ['lists in a record', z.record(z.string(), z.array(z.int())), 'object of list of integer'],
+    ['above', z.number().gt(0), 'number above 0'],
+    ['below', z.number().lt(5), 'number below 5'],
+    ['between', z.number().gt(1).lt(5), 'number above 1 below 5'],
+    ['half open', z.number().min(1).lt(5), 'number from 1 below 5'],
+    ['up to', z.number().max(5), 'number up to 5'],
+    ['from and to', z.int().min(1).max(5), 'integer from 1 to 5'],
+    ['a step', z.int().min(0).multipleOf(5), 'integer from 0 in steps of 5'],
+    ['a length', z.string().min(1).max(9), 'string from 1 to 9 characters'],
+    ['a number of items', z.array(z.string()).min(1).max(3), 'list of string, from 1 to 3 items'],
+    ['an enumeration', z.enum(['a', 'b']).nullable(), 'one of a, b or null'],
+    ['a UUID', z.uuid(), 'string (uuid)'],
+    ['anything', z.unknown(), 'any'],
+  ])('say what a property is: %s', async (_, property, expected) => {
+    const rows = await rowsOf(z.object({ property }))
+    expect(rows.get('property')).toEqual(
+      expect.stringMatching(new RegExp(`^${quote(expected)}(?:$|\\n)`)),
+    )
+  })
+
+  it('show the properties of discriminated unions, of lists and of records', async () => {
+    const shape = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('circle'), radius: z.number().gt(0), name: z.string() }),
+      z.object({ kind: z.literal('square'), side: z.int().optional(), name: z.int() }),
+    ])
+    const expected = {
+      kind: ['"circle" or "square"', true],
+      radius: ['number above 0\nOnly where kind is "circle"', true],
+      side: ['integer\nOnly where kind is "square"', false],
+      name: ['string or integer', true],
+    } as const
+    for (const [prefix, schema] of [
+      ['', shape],
+      ['shape.', z.object({ shape })],
+      ['shape.', z.object({ shape: shape.nullable() })],
+      ['shapes[].', z.object({ shapes: z.array(shape) })],
+      ['shapes[key].', z.object({ shapes: z.record(z.string(), shape) })],
+    ] as const) {
+      const rows = await rowsOf(schema)
+      for (const [name, [text, required]] of Object.entries(expected)) {
+        expect([prefix + name, rows.get(prefix + name)]).toEqual([prefix + name, text])
+        expect([name, rows.required.has(prefix + name)]).toEqual([name, required])
+      }
+    }
+  })
+
+  it('name recursive schemas by their properties, and show them', async () => {
+    const things = thingsOf(DECLARED['recursive members'] as Declared)
+    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const { text } = await ask(api, '/docs?collection=things')
+    expect(text).not.toContain('__schema')
+    expect(text).toContain('<a href="#schema-ThingInput.tree">ThingInput.tree</a>')
+    expect(textOf(text)).toContain('list of ThingInput.tree')
+    const json = text.split('id="schema-ThingInput.json"')[1]?.split('</details>')[0] ?? ''
+    expect(textOf(json)).toContain(
+      'string or number or boolean or list of ThingInput.json or object of ThingInput.json or null',
+    )
+  })
+
+  it('say that a filter for a moment takes a day too', async () => {
+    const { text } = await ask(cars(), '/docs?collection=cars')
+    expect(textOf(text)).toContain('string (date-time or date)')
+  })
+
+  it('have bodies to copy that the api takes', async () => {
+    const schema = z.object({
+      point: z.tuple([z.number().gt(4), z.string()]),
+      rates: z.record(z.enum(['s', 'm']), z.number().lt(0)),
+      either: z.union([z.int(), z.string()]),
+      step: z.int().multipleOf(7),
+      share: z.number().gt(0).lt(1),
+    })
+    const things = defineCollection({ name: 'things', schema, store: memoryStore() })
+    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const { text } = await ask(api, '/docs?collection=things')
+    const [, body = ''] = /-X POST .*?-d &#39;(.*?)&#39;/.exec(text) ?? []
+    const json = JSON.parse(body.replaceAll('&quot;', '"'))
+    const made = await ask(api, '/things', { method: 'POST', json })
+    expect(made.status, `${body} ${made.text}`).toBe(201)
+  })
+
+  it('say the title of the api', async () => {
+    const { text } = await ask(cars({ title: 'Used cars' }), '/docs?collection=cars')
+    expect(text).toContain('<li><a href="/">Used cars</a></li>')
+    expect(text).not.toContain('>API<')
   })
 
   it('are there only with the html format', async () => {
@@ -223,6 +338,26 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     }
     const follow = (act: () => Promise<void>) => Promise.all([page.waitForEvent('load'), act()])
 
+    const name = 'id_of_the_person_who_was_responsible_for_the_thing_in_the_year_before'
+    const long = defineApi({
+      title: 'T'.repeat(100),
+      collections: [
+        thingsOf({ schema: z.object({ [name]: z.string().regex(/^[A-HJ-NP-TV-Z]{2}-\d{3}$/) }) }),
+      ],
+      formats: [...DEFAULT_FORMATS, html],
+    })
+    const other = await serve(long)
+    for (const path of ['/docs', '/docs?collection=things&id=1']) {
+      await page.goto(other.url + path)
+      await look()
+    }
+    complaints.length = 0
+    await other.close()
+
+    for (const { name } of openApiDocument(cars()).tags as unknown as { name: string }[]) {
+      await page.goto(`${server.url}/docs?collection=${name}&id=1&parent=1`)
+      await look()
+    }
     await page.goto(`${server.url}/docs`)
     await look()
     await page.goto(`${server.url}/docs`)
@@ -230,8 +365,8 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     await look()
     await page.goto(`${server.url}/docs?collection=models`)
     const create = await open('v2.create.models')
-    const name = `Model ${width} ${colorScheme}`
-    await create.getByLabel('name').fill(name)
+    const model = `Model ${width} ${colorScheme}`
+    await create.getByLabel('name').fill(model)
     await create.getByLabel('brand').fill('Renault')
     await follow(() => create.getByRole('button', { name: 'POST' }).click())
     expect(await page.locator('h1').innerText()).toMatch(/^model \d+$/)
@@ -248,11 +383,11 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     const changed = await (
       await fetch(page.url(), { headers: { accept: 'application/json' } })
     ).json()
-    expect(changed).toMatchObject({ name, brand: 'Dacia' })
+    expect(changed).toMatchObject({ name: model, brand: 'Dacia' })
 
     await page.goto(`${server.url}/docs?collection=models`)
     const list = await open('v2.list.models')
-    await list.getByLabel('name').fill(name)
+    await list.getByLabel('name').fill(model)
     await follow(() => list.getByRole('button', { name: 'GET' }).click())
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect(complaints).toEqual([])

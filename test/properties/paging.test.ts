@@ -1,5 +1,6 @@
 // Pages put together are the whole list, each item once, for any filter, sort and page size, by the
 // `Link` headers alone, while others create and delete: on every store, through both handlers.
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -11,6 +12,7 @@ import {
   memoryStore,
   type Store,
 } from '../../src/index.ts'
+import { findCollectionDefinition } from '../../src/model/definitions.ts'
 import {
   comparer,
   matcher,
@@ -142,9 +144,9 @@ async function walk(
 
 /** What a list must give by the rules alone: every item in memory, filtered and sorted. */
 function expected({ cars }: Opened, items: readonly Item[], query: string): Item[] {
-  const { fields } = cars.definition.shape
+  const { fields } = cars.shape
   const issues: Issue[] = []
-  const { sort: sorting } = cars.definition
+  const { sort: sorting } = findCollectionDefinition(cars)
   const options = { fields, id: 'id', createdAt: 'created_at', sort: sorting }
   const selection = readQuery(parseParameters(query) ?? [], options, issues)
   expect(issues).toEqual([])

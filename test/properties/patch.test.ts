@@ -212,7 +212,7 @@ function naivePatch(target: Json, operations: readonly Item[]): Json | undefined
     return value === undefined ? undefined : structuredClone(value)
   }
   /** Takes what is there out of the document, or puts something in; whether it could. */
-  const change = (tokens: readonly string[], value?: Json): boolean => {
+  const change = (tokens: readonly string[], value?: Json, replaces = false): boolean => {
     if (tokens.length === 0) root = value ?? null
     const inside = (
       parent: Json | undefined,
@@ -224,7 +224,7 @@ function naivePatch(target: Json, operations: readonly Item[]): Json | undefined
         if (!(index <= most)) return false // nor what is no number
         if (rest.length > 0) return inside(parent[index], rest)
         if (value === undefined) parent.splice(index, 1)
-        else parent.splice(index, 0, value)
+        else parent.splice(index, replaces ? 1 : 0, value)
         return true
       }
       if (!isObject(parent)) return false
@@ -242,10 +242,10 @@ function naivePatch(target: Json, operations: readonly Item[]): Json | undefined
     if (moved === undefined && op !== 'remove') return undefined
     if ((op === 'remove' || op === 'replace') && at(to) === undefined) return undefined
     if (op === 'move') change(source)
-    if (op === 'remove' || (op === 'replace' && to.length > 0)) change(to)
+    if (op === 'remove') change(to)
     if (op === 'test' && JSON.stringify(at(to)) !== JSON.stringify(value)) return undefined
     if (op === 'remove' || op === 'test') continue
-    if (!change(to, moved)) return undefined
+    if (!change(to, moved, op === 'replace')) return undefined
   }
   return root
 }

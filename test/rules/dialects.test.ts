@@ -124,6 +124,83 @@ describe('simpleRest', () => {
   })
 })
 
+describe("simpleRest({ errors: 'byField' })", () => {
+  const dialect = simpleRest({ errors: 'byField' })
+  const body = { plate: 'x', price: null, model: { name: '' }, tags: ['a'], root: 1 }
+
+  it('rewrites as simpleRest does', () => {
+    expect(dialect.name).toBe('simpleRest')
+    expect(simpleRest.name).toBe('simpleRest')
+    expect(rewritten(dialect, 'sort=["a","DESC"]')).toEqual(
+      rewritten(simpleRest, 'sort=["a","DESC"]'),
+    )
+    expect(simpleRest().errors).toBeUndefined()
+  })
+
+  it.each<[string, readonly (readonly [field: string | undefined, message: string])[], object]>([
+    ['a property', [['plate', 'taken']], { plate: 'taken' }],
+    ['a property that is null', [['price', 'required']], { price: 'required' }],
+    ['a nested one', [['model.name', 'empty']], { 'model.name': 'empty' }],
+    ['one of a list', [['tags.0', 'unknown']], { 'tags.0': 'unknown' }],
+    [
+      'several',
+      [
+        ['plate', 'taken'],
+        ['price', 'required'],
+      ],
+      { plate: 'taken', price: 'required' },
+    ],
+    [
+      'two of one property',
+      [
+        ['plate', 'too short'],
+        ['plate', 'no letters'],
+      ],
+      { plate: 'too short. no letters' },
+    ],
+    ['none', [[undefined, 'changed meanwhile.']], { root: { serverError: 'changed meanwhile.' } }],
+    ['a header', [['if-match', 'needed']], { root: { serverError: 'needed' } }],
+    ['a property that was not sent', [['owner', 'x']], { root: { serverError: 'x' } }],
+    ['below one that has none', [['plate.a', 'x']], { root: { serverError: 'x' } }],
+    ['what every object has', [['toString', 'x']], { root: { serverError: 'x' } }],
+    ['a property called root', [['root', 'x']], { root: { serverError: 'x' } }],
+    [
+      'both',
+      [
+        ['plate', 'taken'],
+        ['owner', 'who.'],
+        [undefined, 'no'],
+      ],
+      { plate: 'taken', root: { serverError: 'who. no' } },
+    ],
+  ])('%s', (_, issues, expected) => {
+    const errors = issues.map(([field, message]) => ({
+      message,
+      code: 400,
+      ...(field !== undefined && { field }),
+    }))
+    expect(dialect.errors?.print(errors, body)).toEqual(expected)
+  })
+
+  it('what is required and was not sent is said at the property and of the whole', () => {
+    const errors = [{ message: 'owner is required', code: 400, field: 'owner', type: 'required' }]
+    const root = { serverError: 'owner is required' }
+    expect(dialect.errors?.print(errors, body)).toEqual({ owner: 'owner is required', root })
+    expect(dialect.errors?.print(errors, undefined)).toEqual({ root })
+  })
+
+  it('without a body every error is one of the whole', () => {
+    const errors = [{ message: 'no JSON', code: 400, field: 'plate' }]
+    expect(dialect.errors?.print(errors, undefined)).toEqual({ root: { serverError: 'no JSON' } })
+  })
+
+  it('refuses other options', () => {
+    const wrong: object[] = [{ errors: 'byfield' }, { error: 'byField' }]
+    for (const each of wrong) expect(() => simpleRest(each)).toThrow(TypeError)
+    expect(() => simpleRest(wrong[1])).toThrow('simpleRest: unknown option "error"')
+  })
+})
+
 describe('jsonServer', () => {
   it.each<[string, string[]]>([
     ['_start=0&_end=25', ['offset=0', 'limit=25']],

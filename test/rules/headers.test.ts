@@ -1,5 +1,5 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it, test, vi } from 'vitest'
 import { createTokenCache, isAudience, toPrincipal } from '../../src/auth/bearer-token.ts'
 import { principalKey } from '../../src/auth/client-key.ts'
 import { printChallenge } from '../../src/auth/credentials.ts'
@@ -262,15 +262,29 @@ describe('claims', () => {
 describe('what is remembered of tokens', () => {
   it('is 10,000 of them, and the oldest goes first', () => {
     const cache = createTokenCache<number>()
-    const until = Date.now() + 60_000
-    for (let at = 0; at <= 10_000; at++) cache.set(`token ${at}`, at, until)
+    for (let at = 0; at <= 10_000; at++) cache.set(`token ${at}`, at, 60_000)
     expect([0, 1, 10_000].map(at => cache.get(`token ${at}`))).toEqual([undefined, 1, 10_000])
   })
 
   it('is forgotten in time', () => {
     const cache = createTokenCache<number>()
-    cache.set('a', 1, Date.now())
+    cache.set('a', 1, 0)
     expect(cache.get('a')).toBeUndefined()
+  })
+
+  it('is forgotten in time, also where the clock is set back', () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    try {
+      const cache = createTokenCache<number>()
+      cache.set('a', 1, 10_000)
+      vi.setSystemTime(Date.now() - 3_600_000)
+      vi.advanceTimersByTime(9_999)
+      expect(cache.get('a')).toBe(1)
+      vi.advanceTimersByTime(1)
+      expect(cache.get('a')).toBeUndefined()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 

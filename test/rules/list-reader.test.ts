@@ -4,13 +4,8 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
 import { compileListReader, type ListReader } from '../../src/pagination/list-reader.ts'
-import {
-  type Field,
-  pageHeaders,
-  parseParameters,
-  parseSort,
-  printCursor,
-} from '../../src/rules/index.ts'
+import { printPageHeaders } from '../../src/pagination.ts'
+import { type Field, parseParameters, parseSort, printCursor } from '../../src/rules/index.ts'
 
 const plain = { nullable: false, optional: false }
 const fields = new Map<string, Field>([
@@ -31,7 +26,13 @@ function read(reader: ListReader, text: string, range?: string): unknown {
     const { query, window, links, namesPage, fieldsText } = send(reader, text, range)
     const found = { count: 25, more: true, total: 60, firstKey: [26], lastKey: [50] }
     const options = { unit: 'cars', sort: query.sort, address: 'http://a/cars', links }
-    return { query, window, namesPage, fieldsText, headers: pageHeaders(window, found, options) }
+    return {
+      query,
+      window,
+      namesPage,
+      fieldsText,
+      headers: printPageHeaders(window, found, options),
+    }
   } catch (error) {
     if (error instanceof HttpError) return error.errors
     throw error

@@ -6,6 +6,7 @@ import {
   type Cursor,
   type Link,
   type Parameter,
+  pageHeaders,
   parseContentRange,
   parseCursor,
   parseLink,
@@ -28,7 +29,10 @@ describe('parseRange (RFC 9110 §14.2)', () => {
     ['cars=5-5', { first: 5, last: 5 }],
     ['cars=25-', { first: 25, last: undefined }],
     ['CARS=0-1', { first: 0, last: 1 }],
-    [' cars = 0-1 ', { first: 0, last: 1 }],
+    [' cars=0-1 ', { first: 0, last: 1 }],
+    ['cars = 0-1', undefined],
+    ['cars =0-1', undefined],
+    ['cars= 0-1', undefined],
     ['cars=007-010', { first: 7, last: 10 }],
     ['cars=999999999999999-', { first: 999999999999999, last: undefined }],
     ['bytes=0-24', undefined],
@@ -116,6 +120,11 @@ describe('printLink (RFC 8288 §3, and what stock parsers read)', () => {
     [[{ rel: 'next', href: '/c?fields=id,color' }], '</c?fields=id%2Ccolor>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=;b' }], '</c?a=%3Bb>; rel="next"'],
     [[{ rel: 'next', href: '/c?a[in]=<">' }], '</c?a%5Bin%5D=%3C%22%3E>; rel="next"'],
+    [
+      [{ rel: 'next', href: 'http://[::1]:8080/c?a[0]' }],
+      '<http://[::1]:8080/c?a%5B0%5D>; rel="next"',
+    ],
+    [[{ rel: 'next', href: '/c?b=http://[::1]' }], '</c?b=http://%5B::1%5D>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=100%' }], '</c?a=100%25>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=%2x' }], '</c?a=%252x>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=%2C' }], '</c?a=%2C>; rel="next"'],
@@ -306,5 +315,35 @@ describe('readWindow', () => {
     ],
   ])('refuses %s', (query, type) => {
     expect(read(query).issues).toMatchObject([{ type }])
+  })
+})
+
+describe('pageHeaders', () => {
+  const sort = parseSort('-price,id')
+  const found = { count: 2, more: true, total: 9, firstKey: [5, 1], lastKey: [4, 2] }
+  const options = { unit: 'cars', sort, address: 'https://api.example/cars' }
+
+  it('gives what Headers and writeHead accept, with links that keep the parameters', () => {
+    const parameters = parseParameters('color=red&offset=2&limit=2&_method=GET') ?? []
+    const headers = pageHeaders({ by: 'offset', offset: 2, limit: 2 }, found, {
+      ...options,
+      parameters,
+    })
+    expect(headers).toMatchObject({
+      'Accept-Ranges': 'cars',
+      'Content-Range': 'cars 2-3/9',
+      'X-Result-Count': '9',
+    })
+    const [next] = parseLink(new Headers(headers).get('link') ?? '')
+    expect(next?.href).toBe('https://api.example/cars?color=red&limit=2&offset=4')
+  })
+
+  it('a Range is continued with its size as the limit; without parameters there is only the place', () => {
+    const [next] = parseLink(
+      pageHeaders({ by: 'range', offset: 0, limit: 2 }, found, options).Link ?? '',
+    )
+    expect(next?.href).toBe('https://api.example/cars?limit=2&offset=2')
+    const cursor = pageHeaders({ by: 'cursor', cursor: undefined, limit: 2 }, found, options)
+    expect(cursor.Link).toMatch(/^<https:\/\/api.example\/cars\?cursor=[\w-]+>; rel="next"/)
   })
 })

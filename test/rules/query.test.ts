@@ -18,6 +18,7 @@ import {
   readQuery,
   type SortKey,
 } from '../../src/rules/index.ts'
+import type { ValueFilter } from '../../src/store/filter.ts'
 import { findLiteral, type LikeStep, parseLike } from '../../src/store/selection.ts'
 
 describe('parseParameters and printParameters', () => {
@@ -116,8 +117,6 @@ function read(text: string): { query: Query; issues: Issue[] } {
   const parameters: Parameter[] = parseParameters(text) ?? []
   return { query: readQuery(parameters, options, issues), issues }
 }
-
-type ValueFilter = Exclude<Filter, { readonly operator: 'within' }>
 
 describe('readQuery', () => {
   const filter = (

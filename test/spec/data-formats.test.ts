@@ -178,6 +178,52 @@ describe('Data formats', () => {
         expect(answer.headers.get('vary') ?? '').not.toContain('Accept')
       })
 
+      it.each([
+        ['no Accept', {}, XML, 'Content-Type'],
+        ['any type', { accept: '*/*' }, XML, 'Content-Type'],
+        [
+          'another of its types',
+          { 'content-type': 'text/xml; charset=utf-8' },
+          XML,
+          'Content-Type',
+        ],
+        ['a suffix', { 'content-type': 'application/vnd.acme.thing+xml' }, XML, 'Content-Type'],
+        ['JSON', { accept: JSON_TYPE }, JSON_TYPE, undefined],
+        ['several types', { accept: `${JSON_TYPE}, */*;q=0.1` }, JSON_TYPE, undefined],
+        ['another type of body', { 'content-type': FORM }, JSON_TYPE, undefined],
+      ])(
+        'XML is answered in XML unless Accept says more: %s',
+        async (_name, given, type, varies) => {
+          const headers = { 'content-type': XML, ...given }
+          const isForm = headers['content-type'] === FORM
+          const send = (target: string, text: string, method = 'POST') =>
+            handler.request(target, { method, body: isForm ? 'name=x' : text, headers })
+          const made = await send('/things', '<thing><name>x</name></thing>')
+          expect(made.status).toBe(201)
+          const path = new URL(made.headers.get('location') ?? '').pathname
+          const wrong = '<thing><name>x</name><seats>many</seats></thing>'
+          for (const answer of [
+            made,
+            await send(path, '<thing><name>y</name></thing>', 'PUT'),
+            await send('/things', wrong),
+            await send('/things', '<thing>'),
+            await send('/nothing', '<thing/>'),
+          ]) {
+            if (answer.status === 303) continue
+            expect(answer.headers.get('content-type')).toBe(type)
+            const names = (answer.headers.get('vary') ?? '').split(', ')
+            expect(names).toContain('Accept')
+            expect(names.includes('Content-Type')).toBe(varies !== undefined)
+          }
+        },
+      )
+
+      it('a read is answered by Accept, whatever type its absent body has', async () => {
+        const answer = await handler.request('/things', { headers: { 'content-type': XML } })
+        expect(answer.headers.get('content-type')).toBe(JSON_TYPE)
+        expect(answer.headers.get('vary')).not.toContain('Content-Type')
+      })
+
       it("the body's format: Content-Type before the extension, the extension without one", async () => {
         const made = await handler.request('/things.xml', post('{"name":"typed"}', JSON_TYPE))
         expect(made.status).toBe(201)
@@ -292,7 +338,8 @@ describe('PUT accepts what GET answered', () => {
         const path = `/things/${id}`
         const served = await handler.request(path, { headers: { accept: type } })
         const body = served.text.replace('red', 'blue')
-        const headers = { 'content-type': type, prefer: 'return=representation' }
+        const prefer = 'return=representation'
+        const headers = { 'content-type': type, accept: JSON_TYPE, prefer }
         for (const method of ['PUT', 'PATCH']) {
           const answer = await handler.request(path, { method, body, headers })
           expect(answer).toMatchObject({ status: 200, json: { ...made, color: 'blue' } })

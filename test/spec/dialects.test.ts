@@ -2,10 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
-import { defineApi, defineCollection, type Item, memoryStore } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Item,
+  memoryStore,
+  openApiDocument,
+} from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
+import { createCheck } from '../answers.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 import { eachHandler } from '../handlers.ts'
+import { checkedDocument, listObjections, type Part } from '../openapi.ts'
 
 async function make() {
   const made = example({ dialects: [simpleRest, jsonServer], clock: steppingClock() })
@@ -228,3 +236,107 @@ describe('Dialects', () => {
     { once: true },
   )
 })
+
+/** What react-admin reads of an answer that is refused (ra-core, `useCreateController` and `useEditController`). */
+describe("simpleRest({ errors: 'byField' })", () => {
+  const cars = () =>
+    defineCollection({
+      name: 'cars',
+      schema: z.object({
+        plate: z.string().min(3),
+        color: z.enum(['red', 'blue']),
+        model: z.object({ name: z.string().min(1) }).optional(),
+      }),
+      store: memoryStore(),
+      unique: ['plate'],
+      id: 'integer',
+    })
+  const build = (dialects = [simpleRest({ errors: 'byField' })]) =>
+    defineApi({ collections: [cars()], dialects })
+
+  eachHandler(
+    () => ({ api: build() }),
+    handler => {
+      const post = (json: object, headers = {}) =>
+        handler.request('/cars', { method: 'POST', json, headers })
+
+      it('a refused create names the message of each field that was sent', async () => {
+        const answer = await post({ plate: 'A', color: 'pink', model: { name: '' } })
+        expect(answer.status).toBe(400)
+        const { message, errors } = answer.json as { message: string; errors: object }
+        expect(errors).toEqual({
+          plate: message,
+          color: 'color must be one of red, blue',
+          'model.name': expect.any(String),
+        })
+        expect((await post({ color: 'red' })).json).toMatchObject({
+          errors: { plate: 'plate is required', root: { serverError: 'plate is required' } },
+        })
+      })
+
+      it('a conflict names its field, else the whole', async () => {
+        const { json } = await post({ plate: 'AAA', color: 'red' })
+        const { id } = json as { id: number }
+        await post({ plate: 'BBB', color: 'red' })
+        const put = (plate: string, headers = {}) =>
+          handler.request(`/cars/${id}`, { method: 'PUT', json: { plate, color: 'red' }, headers })
+        const taken = await put('BBB')
+        expect(taken).toMatchObject({
+          status: 409,
+          json: { errors: { plate: expect.any(String) } },
+        })
+        expect(await put('CCC', { 'if-match': '"other"' })).toMatchObject({
+          status: 412,
+          json: {
+            message: expect.stringContaining('Read it again, then decide.'),
+            errors: {
+              root: { serverError: expect.stringContaining('Read it again, then decide.') },
+            },
+          },
+        })
+        expect(await put('CCC')).toMatchObject({ status: 303 })
+      })
+
+      it('other errors are of the whole; other formats and problem details have the list', async () => {
+        const root = { errors: { root: { serverError: expect.any(String) } } }
+        expect(await handler.request('/cars/99')).toMatchObject({ status: 404, json: root })
+        expect(await handler.request('/cars?colour=red')).toMatchObject({ status: 400, json: root })
+        const broken = {
+          method: 'POST',
+          body: '{',
+          headers: { 'content-type': 'application/json' },
+        }
+        expect(await handler.request('/cars', broken)).toMatchObject({ status: 400, json: root })
+        const problem = await post({ plate: 'A' }, { accept: 'application/problem+json' })
+        expect(problem.text).toContain('"errors":[{"message"')
+        const xml = await post({ plate: 'A' }, { accept: 'application/xml' })
+        expect(xml.text).toContain('<field>plate</field>')
+      })
+    },
+    { once: true },
+  )
+
+  it('is off by default', async () => {
+    const init = { method: 'POST', body: '{"plate":"A"}', headers: JSON_TYPE }
+    const answer = await build([simpleRest]).fetch(new Request('http://api.test/cars', init))
+    expect(await answer.json()).toMatchObject({ errors: [{ field: 'plate' }, { field: 'color' }] })
+  })
+
+  it('the document says so, and the answers are as it says', async () => {
+    const api = build()
+    const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
+    expect(await listObjections(checkedDocument(document))).toEqual([])
+    const check = createCheck([document])
+    for (const body of ['{"plate":"A"}', '{"plate":"A","color":"red"}', '{']) {
+      const init = { method: 'POST', body, headers: JSON_TYPE }
+      const answer = await api.fetch(new Request('http://api.test/cars', init))
+      const { status, headers } = answer
+      const exchange = { method: 'POST', target: '/cars', status, headers }
+      const text = await answer.text()
+      expect(check({ ...exchange, text })).toBeUndefined()
+      expect(check({ ...exchange, text: '{"message":"","errors":[]}' })).toContain('must be object')
+    }
+  })
+})
+
+const JSON_TYPE = { 'content-type': 'application/json' }

@@ -1,7 +1,7 @@
 // An api on which everything can go wrong: one request for every status that there is.
 import { z } from 'zod'
 import { defineApi, defineCollection, HttpError, memoryStore, type Store } from '../../src/index.ts'
-import type { Policies } from '../../src/model/build-api.ts'
+import type { Policies } from '../../src/model/types/policies.ts'
 import { UnavailableError } from '../../src/store-authors/index.ts'
 import type { Answer, Init, OpenHandler } from '../handlers.ts'
 

@@ -169,6 +169,22 @@ describe('Naming conventions for fields', () => {
       })
     })
 
+    it('binary property, inline: <property>_data of an object, by both names', async () => {
+      const { item } = await create('/v2/photos', { photo: { data: PNG } })
+      const answers = await Promise.all(
+        ['photo_data', 'photo_data,photo.data', 'photo_data,photo.url'].map(fields =>
+          handler.request(`/v2/photos/${item.id}?fields=${fields}`),
+        ),
+      )
+      expect(answers.map(({ json }) => json)).toEqual([
+        { photo_data: PNG },
+        { photo: { data: PNG }, photo_data: PNG },
+        { photo: { url: expect.any(String) }, photo_data: PNG },
+      ])
+      const list = await handler.request('/v2/photos?fields=photo_data')
+      expect(list.json).toContainEqual({ photo_data: PNG })
+    })
+
     const dates: readonly [field: string, value: string, status: number][] = [
       ['registered_on', '2024-02-29', 201],
       ['registered_on', '2023-02-29', 400],

@@ -243,14 +243,193 @@ test('examples and descriptions come from the metadata of the schema', () => {
   })
 })
 
-test('two collections with one name for their items have schemas of two names', async () => {
-  const collections = [named('things'), named('others', { itemName: 'thing' })]
-  const document = openApiDocument(defineApi({ collections })) as unknown as Part // JSON is made of such parts
-  expect(await listObjections(checkedDocument(document))).toEqual([])
-  expect(Object.keys(document.components?.schemas ?? {})).toEqual(
-    expect.arrayContaining(['Thing', 'Thing2', 'ThingInput', 'ThingInput2']),
-  )
+describe('the names of shared parts', () => {
+  const doing = () =>
+    ({ on: 'item', input: z.object({ word: z.string() }), run: () => undefined }) as const
+  const nested = { actions: { buy_it: doing(), buyIt: doing(), files: doing() } }
+  const collections = {
+    things: () => named('things', nested),
+    others: () => named('others', { itemName: 'thing' }),
+    sheep: () => named('sheep'),
+    people: () => named('people'),
+    items: () => named('items', { search: ['name'] }),
+    sheep_inputs: () => named('sheep_inputs'),
+    'car-models': () => named('car-models'),
+    car_models: () => named('car_models'),
+  }
+  const build = (names: readonly string[]) => {
+    const made = Object.entries(collections).filter(([name]) => names.includes(name))
+    made.sort(([one], [other]) => names.indexOf(one) - names.indexOf(other))
+    const api = defineApi({ collections: made.map(([, make]) => make()) })
+    return openApiDocument(api) as unknown as Part // JSON is made of such parts
+  }
+  const schemasOf = (document: Part) => Object.keys(document.components?.schemas ?? {})
+
+  it('are those of the collection where one item has no name of its own', () => {
+    const names = schemasOf(build(['sheep', 'people', 'items']))
+    expect(names).toEqual(expect.arrayContaining(['Sheep', 'People', 'Item', 'SheepInput']))
+    expect(names.join(' ')).not.toMatch(/\d/)
+  })
+
+  it('say the collection where two would be the same', async () => {
+    const document = build(Object.keys(collections))
+    expect(await listObjections(checkedDocument(document))).toEqual([])
+    expect(schemasOf(document)).toEqual(
+      expect.arrayContaining([
+        ...['things.Thing', 'others.Thing', 'things.ThingInput', 'others.ThingInput'],
+        ...['sheep.SheepInput', 'sheep_inputs.SheepInput', 'SheepInputInput', 'SheepPatch'],
+        ...['car-models.CarModel', 'car_models.CarModel'],
+        ...['things.buy_it.ThingBuyItInput', 'things.buyIt.ThingBuyItInput', 'ThingFilesInput'],
+      ]),
+    )
+    expect(schemasOf(document).filter(name => /^Thing$|^ThingInput|\d/.test(name))).toEqual([])
+  })
+
+  it('do not depend on the order of declaration', () => {
+    const sorted = (document: Part) => {
+      const { components, paths } = document
+      const parts = [...Object.values(components ?? {}), paths ?? {}].map(part =>
+        Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)),
+      )
+      return JSON.stringify(parts)
+    }
+    const names = Object.keys(collections)
+    const expected = sorted(build(names))
+    for (const order of [names.toReversed(), names.toSorted(), names.toSorted().toReversed()])
+      expect(sorted(build(order))).toBe(expected)
+  })
+
+  it('tell parameters apart whose fields differ in one sign, and q from a field q', () => {
+    const schema = z.object({ 'a b': z.int(), a_b: z.string(), q: z.enum(['yes', 'no']) })
+    const api = defineApi({ collections: [named('things', { schema, search: ['a_b'] })] })
+    const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
+    const typesAt = (path: string) =>
+      Object.fromEntries(
+        Object.values(document.paths?.[path]?.get?.parameters ?? {})
+          .map(each => follow(document, each))
+          .map(({ name, schema }) => [String(name), (schema?.anyOf?.[0] ?? schema) as unknown]),
+      )
+    expect(typesAt('/things')).toMatchObject({
+      'a b': { type: 'integer' },
+      a_b: { type: 'string' },
+      q: { enum: ['yes', 'no'] },
+    })
+    expect(typesAt('/things/search')).toMatchObject({
+      'filter[q]': { enum: ['yes', 'no'] },
+      q: { type: 'string' },
+    })
+  })
+
+  it('of recursive schemas are those of their properties', () => {
+    const api = defineApi({ collections: [thingsOf(DECLARED['recursive members'] as Declared)] })
+    const { components } = openApiDocument(api) as unknown as Part // JSON is made of such parts
+    const names = Object.keys(components?.schemas ?? {})
+    expect(names).toEqual(expect.arrayContaining(['Thing.tree', 'Thing.json', 'ThingInput.tree']))
+    expect(names.filter(name => name.includes('__'))).toEqual([])
+  })
 })
+
+describe('what the document says is so', () => {
+  const api = defineApi({
+    collections: [named('things', { schema: z.object({ name: z.string(), size: z.int() }) })],
+  })
+  const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
+  const { at } = checkedDocument(document)
+  const parameterOf = (name: string) => {
+    const all = ['get', 'post'].flatMap(method =>
+      Object.values(at('paths', '/things', method, 'parameters')),
+    )
+    // A name that is not there fails where its parts are read.
+    return all.map(each => follow(document, each)).find(each => String(each.name) === name) as Part
+  }
+
+  it.each([
+    ['/things', 'get', '200'],
+    ['/things/{id}', 'get', '200'],
+    ['/things', 'post', '201'],
+    ['/things/{id}', 'patch', '200'],
+    ['/things', 'get', '400'],
+  ])('other formats than JSON are texts: %s %s %s', (path, method, status) => {
+    const response = follow(document, at('paths', path, method, 'responses', status))
+    const { 'application/json': asJson, ...others } = response.content ?? {}
+    expect(asJson?.schema).toMatchObject(
+      path.endsWith('}') || method === 'post' ? { $ref: '#/components/schemas/Thing' } : {},
+    )
+    const texts = Object.entries(others).filter(([type]) => !type.endsWith('json'))
+    expect(texts.map(([type]) => type)).toEqual(expect.arrayContaining(['application/xml']))
+    for (const [type, content] of texts) expect([type, content.schema]).toEqual([type, TEXT])
+  })
+
+  it('a body in XML is a text, a form has the properties', () => {
+    const { content } = at('paths', '/things', 'post', 'requestBody')
+    expect(content?.['application/xml']?.schema).toEqual(TEXT)
+    const form = content?.['application/x-www-form-urlencoded']?.schema
+    expect(form).toEqual({ $ref: '#/components/schemas/ThingInput' })
+  })
+
+  it('an Idempotency-Key may stand in quotes', async () => {
+    const pattern = new RegExp(String(parameterOf('Idempotency-Key').schema?.pattern))
+    const { request } = await openHandler('fetch', api)
+    for (const [key, status] of [
+      ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', 201],
+      ['8e03978e-40d5-43dd-bc93-6894a57f9325', 201],
+      ['"a key"', 201],
+      [`"${'a'.repeat(255)}"`, 201],
+      ['""', 400],
+      [`"${'a'.repeat(256)}"`, 400],
+    ] as const) {
+      const headers = { 'idempotency-key': key }
+      const json = { name: 'a', size: 1 }
+      expect(await request('/things', { method: 'POST', headers, json })).toMatchObject({ status })
+      expect([key, pattern.test(key)]).toEqual([key, status === 201])
+    }
+  })
+
+  it('limit has no maximum: more is cut to that of the collection', async () => {
+    const limit = parameterOf('limit')
+    expect(limit.schema).toEqual({ type: 'integer', minimum: 0, default: 25 })
+    expect(limit.description).toBe('The maximum number of items; more than 100 is taken as 100')
+    const { status } = await (await openHandler('fetch', api)).request('/things?limit=1000')
+    expect(status).toBe(200)
+  })
+
+  it('a filter may have several values', async () => {
+    const { schema } = parameterOf('size')
+    expect(schema?.anyOf?.[1]).toEqual({ type: 'array', items: { type: 'integer' } })
+    expect(String(parameterOf('size').description)).toContain('several values')
+    const { request } = await openHandler('fetch', api)
+    await request('/things', { method: 'POST', json: { name: 'b', size: 2 } })
+    await request('/things', { method: 'POST', json: { name: 'c', size: 3 } })
+    await request('/things', { method: 'POST', json: { name: 'd', size: 4 } })
+    const { json } = await request('/things?size=2&size=3')
+    expect((json as { name: string }[]).map(({ name }) => name)).toEqual(['b', 'c'])
+  })
+
+  it('the keys of a record are required only where they are always there', () => {
+    const keys = z.enum(['a', 'b'])
+    const schema = z.object({
+      maybe: z.record(keys, z.number().optional()),
+      always: z.record(keys, z.number()),
+      filled: z.record(keys, z.number().default(1)),
+      some: z.partialRecord(keys, z.number()),
+    })
+    const made = openApiDocument(defineApi({ collections: [named('things', { schema })] }))
+    const { schemas } = (made as unknown as Part).components ?? {} // JSON is made of such parts
+    const needed = (name: string, property: string) =>
+      schemas?.[name]?.properties?.[property]?.required as unknown
+    for (const name of ['Thing', 'ThingInput', 'ThingReplacement'])
+      expect([name, needed(name, 'maybe'), needed(name, 'always'), needed(name, 'some')]).toEqual([
+        name,
+        undefined,
+        ['a', 'b'],
+        undefined,
+      ])
+    expect(needed('Thing', 'filled')).toEqual(['a', 'b'])
+    expect(needed('ThingInput', 'filled')).toBeUndefined()
+  })
+})
+
+const TEXT = { type: 'string' }
 
 test.each(['openapi', 'docs'])('no collection is called %s', name => {
   expect(() => named(name)).toThrow(/neither openapi nor docs; not "/)

@@ -162,8 +162,25 @@ describe('Pagination headers', () => {
         },
       )
 
-      it('Range on an empty list is 416', async () => {
-        const answer = await handler.request('/accounts', { headers: { range: 'accounts=0-24' } })
+      it.each(['/accounts', '/cars?color=none', '/cars/search?q=nothing'])(
+        'Range from the first position of an empty list is the empty list: %s',
+        async path => {
+          const unit = path.startsWith('/cars') ? 'cars' : 'accounts'
+          for (const range of [`${unit}=0-24`, `${unit}=0-`, `${unit}=0-0`]) {
+            const answer = await handler.request(path.replace('none', 'red&price[lt]=0'), {
+              headers: { range },
+            })
+            expect(answer).toMatchObject({ status: 200, text: '[]' })
+            expect(answer.headers.get('content-range')).toBe(`${unit} */0`)
+            expect(answer.headers.get('x-result-count')).toBe('0')
+          }
+          const headers = { range: `${unit}=0-24`, prefer: 'count=none' }
+          expect(await handler.request('/accounts', { headers })).toMatchObject({ status: 200 })
+        },
+      )
+
+      it('Range from a later position of an empty list is 416', async () => {
+        const answer = await handler.request('/accounts', { headers: { range: 'accounts=1-24' } })
         expect(answer.status).toBe(416)
         expect(answer.headers.get('content-range')).toBe('accounts */0')
       })
@@ -485,15 +502,8 @@ describe('Pagination headers: no more work than needed', () => {
         for (const name of names)
           expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)])
         // By cursor GET knows the key to continue from, which HEAD would have to list for.
-        expect(Object.keys(rels(head))).toEqual(Object.keys(rels(get)))
-        const { next } = rels(head)
-        if (next) {
-          const [one, other] = [
-            await handler.request(next),
-            await handler.request(rels(get).next ?? ''),
-          ]
-          expect(one.json).toEqual(other.json)
-        }
+        const link = path.includes('offset') ? get.headers.get('link') : null
+        expect(head.headers.get('link')).toBe(link)
       })
 
       it('links go by names, however they are escaped', async () => {

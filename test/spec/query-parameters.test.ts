@@ -644,6 +644,17 @@ describe('Query parameters: issues are 400, all reported together', () => {
         expect(status).toBe(400)
         expect(error).toMatchObject({ errors: [{ field: 'color', type: 'unknown_parameter' }] })
       })
+
+      it.each(['limit=abc', 'limit=5', 'offset=0', 'sort=name', 'cursor=x', 'since=2024-01-01'])(
+        'a parameter of lists is 400 for a single item: %s',
+        async query => {
+          await handler.request('/accounts', { method: 'POST', json: { id: 'l', name: 'L' } })
+          const { status, json } = await handler.request(`/accounts/l?${query}&fields=id&_=1`)
+          expect(status).toBe(400)
+          const field = query.split('=')[0]
+          expect(json).toMatchObject({ errors: [{ field, type: 'unknown_parameter' }] })
+        },
+      )
     },
     { once: true },
   )

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { json, xml } from '../../src/index.ts'
-import type { Policies } from '../../src/model/build-api.ts'
+import type { Policies } from '../../src/model/types/policies.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { type Example, example } from '../fixture.ts'
 import { serve } from '../guards/wire.ts'

@@ -47,6 +47,21 @@ describe('Versioning', () => {
         }
       })
 
+      it.each([
+        ['/cars', '/v2/cars'],
+        ['/cars.xml', '/v2/cars'],
+        ['/cars/1?fields=id', '/v2/cars'],
+        ['/accounts', '/v2/accounts'],
+        ['/nothing', undefined],
+        ['/v2/nothing', undefined],
+        ['/carsx', undefined],
+      ])('a collection without its version: %s names %s', async (path, place) => {
+        const { status, text } = await handler.request(path)
+        expect(status).toBe(404)
+        if (place) expect(text).toContain(`did you mean ${place}?`)
+        else expect(text).not.toContain('did you mean')
+      })
+
       it('{base_url}/v<number>/: each version has its own root', async () => {
         for (const path of ['/v2/', '/v2', '/v2.json']) {
           expect(await handler.request(path)).toMatchObject({

@@ -1,40 +1,102 @@
-// A bank in a process of its own, for the test that kills it: transfers until it ends.
+// A bank in a process of its own, for the test that kills it: transfers of every kind until it ends.
 import { type Kysely, PostgresDialect } from 'kysely'
 import { z } from 'zod'
-import { defineApi, defineCollection } from '../../src/index.ts'
+import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
 import { preparePostgres, sqlStore } from '../../src/sql/sql-store.ts'
+import type { Store } from '../../src/store/store.ts'
 
 export const ACCOUNTS = 6
 export const EACH = 100
 
-export function bankOf(db: Kysely<unknown>, prefix: string) {
-  const options = { db, create: true }
+const transfer = z.object({ from_id: z.int(), to_id: z.int(), amount: z.int() })
+
+/** @param makeStore makes a store by the name of its table. */
+export function bankOf(makeStore: (name: string) => Store) {
   const accounts = defineCollection({
     name: 'accounts',
     schema: z.object({ balance: z.int().min(0) }),
     id: 'integer',
-    store: sqlStore({ ...options, table: `${prefix}_accounts` }),
+    store: makeStore('accounts'),
+    actions: {
+      /** Gives, books, then takes: it is refused when it has given. */
+      pay: {
+        on: 'collection',
+        input: transfer,
+        transaction: true,
+        async run({ input: { from_id, to_id, amount }, collection }) {
+          await collection().change(to_id, each => ({ balance: Number(each.balance) + amount }))
+          await collection('transfers').create({ from_id, to_id, amount })
+          await collection().change(from_id, each => ({ balance: Number(each.balance) - amount }))
+        },
+      },
+    },
   })
   const transfers = defineCollection({
     name: 'transfers',
-    schema: z.object({ from_id: z.int(), to_id: z.int(), amount: z.int() }),
+    schema: transfer,
     id: 'integer',
-    store: sqlStore({ ...options, table: `${prefix}_transfers` }),
+    store: makeStore('transfers'),
   })
   const api = defineApi({ collections: { accounts, transfers } })
-  /** Moves an amount, from the one to the other account, and books it in between. */
-  const transfer = () =>
-    api.transaction(async tx => {
-      const from = 1 + Math.floor(Math.random() * ACCOUNTS)
-      const to = 1 + (from % ACCOUNTS)
-      const amount = Math.floor(Math.random() * 10)
-      const { balance } = await tx.collection('accounts').read(from)
-      if (balance < amount) return
-      await tx.collection('accounts').patch(from, { balance: balance - amount })
-      await tx.collection('transfers').create({ from_id: from, to_id: to, amount })
-      await tx.collection('accounts').change(to, each => ({ balance: each.balance + amount }))
-    })
-  return { api, transfer }
+  const more = (amount: number) => (each: { balance: number }) => ({
+    balance: each.balance + amount,
+  })
+  type Work = Parameters<typeof api.transaction>[0]
+  const works: ((order: z.infer<typeof transfer>) => Work)[] = [
+    // Booked in between, with a call that is refused alone.
+    ({ from_id, to_id, amount }) =>
+      async tx => {
+        const { balance } = await tx.collection('accounts').read(from_id)
+        if (balance < amount) return
+        await tx.collection('accounts').patch(from_id, { balance: balance - amount })
+        await tx.collection('transfers').create({ from_id, to_id, amount })
+        await tx.collection('accounts').patch(to_id, { balance: -1 }).catch(only(400))
+        await tx.collection('accounts').change(to_id, more(amount))
+      },
+    // Nested, the second refused and caught.
+    order => async tx => {
+      await tx.collection('accounts').pay(order)
+      await tx
+        .collection('accounts')
+        .pay({ ...order, amount: 10_000 })
+        .catch(only(400))
+    },
+    order => tx => tx.collection('accounts').pay(order),
+    // A call outside, refused and caught.
+    order => async tx => {
+      await tx.collection('accounts').pay(order)
+      await api.collection('accounts').change(order.to_id, more(1)).catch(only(TypeError))
+    },
+    // Nobody awaits the last call.
+    ({ from_id, to_id, amount }) =>
+      async tx => {
+        await tx.collection('transfers').create({ from_id, to_id, amount })
+        await tx.collection('accounts').change(to_id, more(amount))
+        void tx.collection('accounts').change(from_id, more(-amount))
+      },
+  ]
+  /** Moves an amount, from the one to the other account, in one of these ways; some are refused. */
+  const move = async () => {
+    const from_id = 1 + Math.floor(Math.random() * ACCOUNTS)
+    const to_id = 1 + (from_id % ACCOUNTS)
+    const amount = Math.floor(Math.random() * 10)
+    const work = works[Math.floor(Math.random() * works.length)]
+    await api.transaction(work?.({ from_id, to_id, amount }) as Work).catch(only(400, TypeError))
+  }
+  const sum = async () => {
+    const all = await api.collection('accounts').list().toArray()
+    return all.reduce((total, { balance }) => total + balance, 0)
+  }
+  return { api, move, sum }
+}
+
+/** Catches these errors alone. */
+function only(...expected: readonly (400 | typeof TypeError)[]) {
+  return (error: unknown) => {
+    if (error instanceof TypeError && expected.includes(TypeError)) return
+    if (error instanceof HttpError && error.status === 400 && expected.includes(400)) return
+    throw error
+  }
 }
 
 async function openDatabase(): Promise<Kysely<unknown>> {
@@ -49,8 +111,15 @@ async function openDatabase(): Promise<Kysely<unknown>> {
   return new Kysely({ dialect: new SqliteDialect({ database: new Database(BANK) }) })
 }
 
+/** @returns what makes stores on the database that `BANK` names. */
+async function openStores(): Promise<(name: string) => Store> {
+  if (process.env.BANK === 'memory') return () => memoryStore()
+  const db = await openDatabase()
+  return name => sqlStore({ db, create: true, table: `bank_${name}` })
+}
+
 if (process.env.BANK !== undefined) {
-  const { api, transfer } = bankOf(await openDatabase(), 'bank')
+  const { api, move, sum } = bankOf(await openStores())
   const accounts = api.collection('accounts')
   await api.transaction(async tx => {
     if ((await tx.collection('accounts').count()) > 0) return
@@ -59,9 +128,16 @@ if (process.env.BANK !== undefined) {
   if ((await accounts.count()) !== ACCOUNTS) throw new Error('the bank is half there')
   const clerk = async () => {
     for (;;) {
-      await transfer()
+      await move()
       process.stdout.write('.')
     }
   }
-  await Promise.all([clerk(), clerk(), clerk(), clerk()])
+  const auditor = async () => {
+    for (;;) {
+      const total = await sum()
+      if (total !== ACCOUNTS * EACH) throw new Error(`the bank has ${total}`)
+      await new Promise(resolve => setTimeout(resolve, 1))
+    }
+  }
+  await Promise.all([clerk(), clerk(), clerk(), clerk(), auditor()])
 }

@@ -1,6 +1,8 @@
 import { describe, test } from 'vitest'
 import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
+import { finds, growTrees } from '../../src/testing/filtering.ts'
+import { fill, shapeWith } from '../../src/testing/sample.ts'
 import { storeCases } from '../../src/testing/store-cases.ts'
 import { newFile, openDatabase } from './sqlite.ts'
 
@@ -20,3 +22,14 @@ const STORES = {
 describe.each(Object.entries(STORES))('%s', (_name, make) => {
   for (const { name, run } of storeCases(make)) test(name, run)
 })
+
+test.each(['memory', 'SQLite in memory'] as const)(
+  '%s finds what 2,000 trees let through',
+  async name => {
+    const store = await STORES[name]()
+    store.attach(shapeWith('uuid'))
+    await fill(store)
+    for (const [where, expected] of growTrees(2000)) await finds(store, { where }, expected)
+    await store.close()
+  },
+)

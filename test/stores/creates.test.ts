@@ -1,15 +1,17 @@
 // Creates that wait together go into the table by few statements, and each comes to its own end.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { type KeyedStore, toKeyedStore } from '../../src/store/keyed-store.ts'
-import type { Shape } from '../../src/store/store.ts'
+import type { Id, Shape, Store } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE } from './selections.ts'
 import { closing, newTable } from './several.ts'
-import { openDatabase } from './sqlite.ts'
+import { newFile, openDatabase } from './sqlite.ts'
 
 usePostgres()
 
@@ -250,5 +252,71 @@ test('a row that a trigger of PostgreSQL skips is an error, not an endless loop'
       db,
     )
     await expect(store.create(car('red'))).rejects.toThrow('a trigger may have kept it out')
+  })
+})
+
+describe('a reader by since_id sees every item while the clock jumps', () => {
+  /** One that is set back by an hour, then forward by a day, and back again. */
+  const jumps = [0, 3_600_000, 1, -3_600_000, -3_599_000, 86_400_000, 5, -86_400_000]
+  const jumping = (from: number) => {
+    let at = from
+    return () => 1_700_000_000_000 + (jumps[at++ % jumps.length] ?? 0)
+  }
+  const STORES: Readonly<Record<string, () => Promise<readonly Store[]>>> = {
+    memory: async () => [memoryStore({ clock: jumping(0) })],
+    // Two servers whose clocks differ.
+    async SQLite() {
+      const file = newFile()
+      const open = async (from: number) =>
+        sqlStore({
+          db: await openDatabase(file),
+          table: 'jumps',
+          create: true,
+          clock: jumping(from),
+        })
+      return [await open(0), await open(3)]
+    },
+    async PostgreSQL() {
+      const table = newTable()
+      const open = (from: number) =>
+        sqlStore({ db: openPostgres(), table, create: true, clock: jumping(from) })
+      return [open(0), open(3)]
+    },
+  }
+
+  const cases = Object.entries(STORES).flatMap(([name, open]) =>
+    (['uuid', 'integer'] as const).map(id => [name, id, open] as const),
+  )
+  test.each(cases)('%s, %s', async (_name, id, open) => {
+    const stores = await open()
+    const apis = stores.map(store => {
+      const schema = z.object({ name: z.string() })
+      const things = defineCollection({ name: 'things', schema, store, id })
+      return defineApi({ collections: { things } })
+    })
+    const ask = async (which: number, query: string, body?: object): Promise<unknown> => {
+      const headers = { 'content-type': 'application/json' }
+      const init = body && { method: 'POST', headers, body: JSON.stringify(body) }
+      const request = new Request(`http://a.example/things${query}`, init)
+      const answer = await apis[which % apis.length]?.fetch(request)
+      expect(answer?.status).toBe(body ? 201 : 200)
+      return answer?.json()
+    }
+    const seen: { id: Id; name: string }[] = []
+    const read = async (which: number) => {
+      const last = seen.at(-1)
+      const since = last === undefined ? '' : `&since_id=${last.id}`
+      const page = await ask(which, `?limit=2${since}`)
+      seen.push(
+        ...z.array(z.object({ id: z.union([z.string(), z.int()]), name: z.string() })).parse(page),
+      )
+    }
+    for (let step = 0; step < 40; step++) {
+      await ask(step, '', { name: `${step}` })
+      if (step % 3 === 0) await read(step + 1)
+    }
+    for (let more = 0; more < 40; more++) await read(more)
+    expect(seen.map(({ name }) => name)).toEqual(Array.from({ length: 40 }, (_, at) => `${at}`))
+    for (const api of apis) await api.close()
   })
 })

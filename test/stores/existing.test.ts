@@ -128,7 +128,7 @@ describe('a table of PostgreSQL that exists', () => {
     const options = { db, table: 'garage', columns, version: false } as const
     const store = sqlStore({ ...options })
     const cars = defineCollection({ name: 'cars', schema: Car, store, search: ['color', 'seen'] })
-    for (const statement of createTableSql(cars.definition.shape, {
+    for (const statement of createTableSql(cars.shape, {
       ...options,
       database: 'postgres',
     })) {
@@ -443,21 +443,18 @@ test('a table of PostgreSQL that makes its ids itself takes those of the store',
 })
 
 test('the store makes tables with the types of PostgreSQL', async () => {
-  const { definition } = defineCollection({
-    name: 'cars',
-    schema: Car,
-    store: sqlStore({ db: openPostgres(), database: 'postgres' }),
-  })
-  await definition.store.close()
+  const store = sqlStore({ db: openPostgres(), database: 'postgres' })
+  const { shape } = defineCollection({ name: 'cars', schema: Car, store })
+  await store.close()
   const columns = {
     seen: 'seen_at',
     model: 'jsonb',
   } as const
-  const [printed] = createTableSql(definition.shape, { database: 'postgres', columns })
+  const [printed] = createTableSql(shape, { database: 'postgres', columns })
   expect(printed).toContain(
     '"owner" text collate "C" not null, "color" text collate "C" not null, "price" double precision, "doors" bigint not null, "sold" boolean not null, "model" jsonb not null, "built" date not null, "seen_at" text collate "C"',
   )
-  const [table] = createTableSql(definition.shape, { database: 'postgres' })
+  const [table] = createTableSql(shape, { database: 'postgres' })
   expect(table).toContain('("id" uuid primary key not null, "owner" text collate "C" not null,')
   expect(table).toContain('"model" json not null, "built" date not null, "seen" text collate "C",')
   expect(table).toContain(

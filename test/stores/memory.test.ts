@@ -1,12 +1,14 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
-import type { Item } from '../../src/schema/values.ts'
+import type { Item, Scalar } from '../../src/schema/values.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
+import type { Filter, Operator } from '../../src/store/filter.ts'
 import { createIdempotencyRecords } from '../../src/store/idempotency.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
+import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'
-import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
+import { sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import { SortedList } from '../../src/store/sorted-list.ts'
 import type { Identity, Shape, Slice } from '../../src/store/store.ts'
@@ -29,7 +31,7 @@ const SHAPE: Shape = {
 }
 const COLORS = ['red', 'green', 'blue', 'white', 'black', 'grey', 'pink', 'gold', 'cyan', 'lime']
 const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
-const is = (path: string, operator: Operator, ...values: Filter['values'][number][]): Filter => ({
+const is = (path: string, operator: Operator, ...values: Scalar[]): Filter => ({
   path: [path],
   operator,
   values,
@@ -223,6 +225,22 @@ describe('a store in memory', () => {
     }
     expect(records.claim('b', 'p')).toEqual({ state: 'new' })
     expect(records.claim('e', 'p')).toMatchObject({ state: 'done' })
+  })
+
+  test('frees a claim after a minute, also where the clock is set back', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    try {
+      const store = toKeyedStore(memoryStore())
+      store.attach(SHAPE)
+      await store.claim('a', 'p')
+      vi.setSystemTime(Date.now() - 3_600_000)
+      vi.advanceTimersByTime(59_999)
+      expect(await store.claim('a', 'p')).toMatchObject({ state: 'running' })
+      vi.advanceTimersByTime(1)
+      expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('an index agrees with a scan for any items, filters, sorts and slices', async () => {

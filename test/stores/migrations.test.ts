@@ -36,7 +36,7 @@ describe.each(Object.entries(DATABASES))('%s', (name, open) => {
       const store = sqlStore({ ...options, ...more })
       const cars = defineCollection({ name: 'cars', schema: z.object(shape), store })
       const api = defineApi({ collections: { cars } })
-      return { cars: api.collection('cars'), api, shape: cars.definition.shape }
+      return { cars: api.collection('cars'), api, shape: cars.shape }
     }
     const { id } = await define(OLD, { create: true }).cars.create({ name: 'a' })
     return { ...options, define, id }

@@ -54,9 +54,8 @@ it('to PostgreSQL', async () => {
   for (const n of [1, 2, 3]) await counted.create({ n })
   await counted.delete(3)
 
-  for (const { definition } of [next.things, next.counted]) {
-    for (const text of createTableSql(definition.shape, { database }))
-      await sql.raw(text).execute(to)
+  for (const { shape } of [next.things, next.counted]) {
+    for (const text of createTableSql(shape, { database })) await sql.raw(text).execute(to)
   }
   for (const table of ['moved_things', 'moved_counts', 'rest_sequences']) {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(

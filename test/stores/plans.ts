@@ -1,6 +1,6 @@
 // Lists that a database must answer by an index, of 20,000 cars. From the second on, car n has the
 // year n, the price n % 3000, the color c(n % 500), and is made n seconds after 2024 began.
-import type { Filter } from '../../src/store/selection.ts'
+import type { Filter } from '../../src/store/filter.ts'
 import type { Slice } from '../../src/store/store.ts'
 import { is } from './selections.ts'
 

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTableSql, preparePostgres, sqlStore } from '../../src/sql/sql-store.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
 import { servesCarPool } from './car-pool.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
+import { lockedBy, waitingFor } from './postgres-locks.ts'
 import { ask } from './postgres-server.ts'
 import { by, is, SHAPE } from './selections.ts'
 import { car, closing, type Database, newTable, opener, severalStores } from './several.ts'
@@ -17,23 +18,8 @@ usePostgres()
 
 const database: Database = {
   connect: (connections = 8) => openPostgres({ max: connections }),
-  waiting: table =>
-    ask(
-      postgres().url,
-      "select query from pg_stat_activity where wait_event_type = 'Lock' and query like '%' || $1 || '%' and query not like 'lock%' and pid <> pg_backend_pid()",
-      [`"${table}"`],
-    ),
-  async locked(table, work) {
-    const db = openPostgres()
-    try {
-      return await db.transaction().execute(async transaction => {
-        await sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
-        return work()
-      })
-    } finally {
-      await db.destroy()
-    }
-  },
+  waiting: waitingFor,
+  locked: lockedBy(() => openPostgres()),
 }
 const open = opener(database)
 
@@ -57,6 +43,7 @@ async function silencing(text: string) {
     })
     backend.on('data', bytes => client.write(bytes))
     client.on('close', () => backend.destroy())
+    backend.on('close', () => client.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -220,4 +207,120 @@ test('tables print as statements for a migration', () => {
     'create index if not exists "cars_by_price" on "cars" ("price" nulls first, "id")',
     `create index if not exists "cars_by_model.year" on "cars" ((case json_typeof(("model")::json -> 'year') when 'number' then (("model")::json ->> 'year')::double precision end) nulls first, "id")`,
   ])
+})
+
+describe('what the host has made', () => {
+  /** A pool of one connection, and a store on it. */
+  async function openOne(options: { readonly timeout?: number } = {}) {
+    const pool = preparePostgres(new pg.Pool({ connectionString: postgres().url, max: 1 }))
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+    const store = sqlStore({ db, table: newTable(), create: true, ...options })
+    store.attach(SHAPE)
+    return { pool, db, store }
+  }
+
+  test('keeps its time-out: that of a store is for its own statements', async () => {
+    const { pool, db, store } = await openOne({ timeout: 1234 })
+    const shown = async () => (await pool.query('show statement_timeout')).rows[0]
+    const { id, version } = await store.create(car('red'))
+    const both = [store.create(car('a')), store.create(car('b'))]
+    await Promise.all(both)
+    await store.transaction?.([store], async ([inside]) => inside?.get(id))
+    await store.list({ where: [], sort: by('') }, { limit: 1, offset: 0 }, 'exact')
+    await store.update(id, version, car('blue'))
+    expect(await shown()).toEqual({ statement_timeout: '0' })
+    await pool.query("set statement_timeout = '7s'")
+    await store.get(id)
+    await store.transaction?.([store], async ([inside]) => inside?.get(id))
+    expect(await shown()).toEqual({ statement_timeout: '7s' })
+    await db.destroy()
+  })
+
+  test('is not hurt by a time-out longer than there are timers', async () => {
+    const { db, store } = await openOne({ timeout: Number.MAX_SAFE_INTEGER })
+    await Promise.all([store.create(car('a')), store.create(car('b'))])
+    expect(await store.count({ where: [] }, 'exact')).toBe(2)
+    await db.destroy()
+  })
+
+  test('stays open when a store is closed, and so do the stores beside it', async () => {
+    const { pool, db, store } = await openOne()
+    const beside = sqlStore({ db, table: newTable(), create: true })
+    beside.attach(SHAPE)
+    await store.create(car('red'))
+    await store.close()
+    await expect(store.get(1)).rejects.toThrow(UnavailableError)
+    expect((await beside.create(car('red'))).id).toBe(1)
+    expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
+    expect(pool.ended).toBe(false)
+    await db.destroy()
+  })
+})
+
+describe('warnings', () => {
+  async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
+    const codes: string[] = []
+    const listen = (warning: Error & { code?: string }) => codes.push(warning.code ?? warning.name)
+    process.on('warning', listen)
+    await work()
+    // They are told in the next tick.
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('warning', listen)
+    return codes
+  }
+
+  test.each(['no signal', 'one signal for all', 'a signal each'])(
+    'there is none for 1,000 parallel calls, with %s',
+    async kind => {
+      const store = open(newTable())
+      const { id } = await store.create(car('red'))
+      const { signal } = new AbortController()
+      const calls = {
+        'no signal': () => ({}),
+        'one signal for all': () => ({ signal }),
+        'a signal each': () => ({ signal: new AbortController().signal }),
+      }
+      const { [kind as keyof typeof calls]: call } = calls
+      const codes = await warningsDuring(() =>
+        Promise.all(
+          Array.from({ length: 1000 }, (_, at) => {
+            if (at % 10 === 1) return store.create(car('blue'), call())
+            if (at % 50 === 2) {
+              return store.transaction?.([store], async ([inside]) => inside?.get(id), call())
+            }
+            return store.get(id, call())
+          }),
+        ),
+      )
+      expect(codes).toEqual([])
+      await store.close()
+    },
+  )
+
+  test('a pool that was not prepared says once that nothing is cancelled; its reads end at once', async () => {
+    const pool = new pg.Pool({ connectionString: postgres().url, max: 4 })
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+    const table = newTable()
+    const stores = [0, 1].map(() => sqlStore({ db, table, create: true, timeout: 200 }))
+    for (const store of stores) store.attach(SHAPE)
+    const [store] = stores
+    if (!store) throw new Error('There is a store')
+    const codes = await warningsDuring(async () => {
+      for (const each of stores) await each.open?.()
+      await Promise.all(stores.map(each => each.create(car('red'))))
+    })
+    expect(codes).toEqual(['REST_CONVENTIONS_NO_CANCEL'])
+    await database.locked(table, async () => {
+      const controller = new AbortController()
+      const list = store.count({ where: [] }, 'exact', { signal: controller.signal })
+      while ((await database.waiting(table)).length === 0);
+      controller.abort()
+      await expect(list).rejects.toThrow('aborted')
+      // In a transaction the server ends it.
+      const late = store.transaction?.([store], async ([inside]) => inside?.get(1))
+      await expect(late).rejects.toThrow(UnavailableError)
+      expect(await database.waiting(table)).toHaveLength(1)
+    })
+    await db.destroy()
+  })
 })

@@ -1,6 +1,8 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { sqlStore } from '../../src/sql/sql-store.ts'
+import { DiskFullError } from '../../src/store/errors.ts'
+import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { SERVER_LISTS } from './plans.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { agrees, by, SHAPE } from './selections.ts'
@@ -16,6 +18,46 @@ describe('PostgreSQL gives the answer of the store in memory', () => {
     await agrees(table => sqlStore({ db, create: true, table, clock: () => 1e12 }), db, RUNS)
     await db.destroy()
   }, 600_000)
+})
+
+test('a server whose clock is ahead leaves the claims of others alone', async () => {
+  const db = openPostgres()
+  const [here, there] = [0, 1].map(() =>
+    toKeyedStore(sqlStore({ db, table: 'ahead', create: true })),
+  )
+  here?.attach(SHAPE)
+  there?.attach(SHAPE)
+  await here?.claim('a', 'p')
+  await here?.complete('a', { x: 1 })
+  await here?.claim('b', 'p')
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 86_400_000 })
+  try {
+    expect(await there?.claim('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
+    expect(await there?.claim('b', 'p')).toMatchObject({ state: 'running' })
+  } finally {
+    vi.useRealTimers()
+  }
+  await db.destroy()
+})
+
+test('a full disk is one', async () => {
+  const db = openPostgres()
+  const store = sqlStore({ db, table: 'filled', create: true })
+  store.attach(SHAPE)
+  const values = { color: 'c', price: 1, year: 1 }
+  const { id, version } = await store.create(values)
+  await sql`create function refuse() returns trigger language plpgsql as
+    'begin raise exception ''no space'' using errcode = ''53100''; end'`.execute(db)
+  await sql`create trigger refuse before insert or update on filled execute function refuse()`.execute(
+    db,
+  )
+  await expect(store.create(values)).rejects.toBeInstanceOf(DiskFullError)
+  await expect(store.update(id, version, values)).rejects.toBeInstanceOf(DiskFullError)
+  await expect(
+    store.transaction?.([store], async ([tx]) => tx?.create(values)),
+  ).rejects.toBeInstanceOf(DiskFullError)
+  expect(await store.get(id)).toMatchObject({ version })
+  await db.destroy()
 })
 
 interface Plan {

@@ -6,39 +6,43 @@ import { preparePostgres, reuseStatements } from '../../src/sql/sql-store.ts'
 import { createDatabase, dropDatabase, startPostgres } from './postgres-server.ts'
 import type { DatabaseServer } from './servers.ts'
 
-let running: DatabaseServer | undefined
+// Before the tests are counted: where it does not start, a file fails and none of its tests is skipped.
+const server = await startPostgres()
 
-/** Has a server run while the tests of a file do. */
+let running: DatabaseServer | undefined
+const opened: Kysely<unknown>[] = []
+
+/** Gives the tests of a file a database. */
 export function usePostgres(): void {
-  let end = async () => {}
+  const name = `rest_${process.pid}_${Date.now()}`
   beforeAll(async () => {
-    const { server, stop } = await startPostgres()
-    end = stop
-    const name = `rest_${process.pid}_${Date.now()}`
     running = { ...server, url: await createDatabase(server.url, name) }
-    end = async () => {
-      if (!server.own) await dropDatabase(server.url, name)
-      await stop()
-    }
-  }, 120_000)
-  afterAll(() => end(), 60_000)
+  })
+  afterAll(async () => {
+    await Promise.all(opened.splice(0).map(db => db.destroy()))
+    await dropDatabase(server.url, name)
+  })
 }
 
-/** The server that {@link usePostgres} has started. */
+/** The server, by the database that {@link usePostgres} has created. */
 export function postgres(): DatabaseServer {
   if (!running) throw new Error('No PostgreSQL is running')
   return running
 }
 
-/** Another connection pool to the database; closing its store, or itself, ends it. */
+/** Another connection pool to the database; it ends with the tests of the file. */
 export function openPostgres(
   options: pg.PoolConfig = {},
   onStatement?: (statement: CompiledQuery) => void,
 ): Kysely<unknown> {
-  const pool = new pg.Pool({ connectionString: postgres().url, max: 8, ...options })
+  const connectionString = postgres().url
+  // The server takes a hundred connections: those of earlier tests end soon.
+  const pool = new pg.Pool({ connectionString, max: 8, idleTimeoutMillis: 500, ...options })
   preparePostgres(pool)
-  return new Kysely<unknown>({
+  const db = new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: reuseStatements(pool) }),
     log: ({ query }) => onStatement?.(query),
   })
+  opened.push(db)
+  return db
 }

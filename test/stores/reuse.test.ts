@@ -82,13 +82,40 @@ describe('a pool of PostgreSQL', () => {
     await db.destroy()
   })
 
-  test('keeps the first 500, and answers what comes after them', async () => {
+  test('keeps the latest 500', async () => {
     const db = openPostgres({ max: 1 })
-    for (let at = 0; at < 510; at++) {
+    const ask = async (at: number) => {
       const { rows } = await sql.raw(`select ${at} as value`).execute(db)
       expect(rows).toEqual([{ value: at }])
     }
-    expect((await prepared.execute(db)).rows).toHaveLength(500)
+    for (let at = 0; at < 510; at++) {
+      await ask(at)
+      await ask(0)
+    }
+    const texts = (await prepared.execute(db)).rows.map(({ statement }) => statement)
+    // This one and another are kept too.
+    expect(texts.filter(text => /^select \d+ as value$/.test(text)).length).toBeLessThanOrEqual(500)
+    expect(texts).toContain('select 0 as value')
+    expect(texts).toContain('select 509 as value')
+    expect(texts).not.toContain('select 1 as value')
+    // What was dropped is prepared again, and an error in between hurts nobody.
+    await expect(sql`select 1 / ${0}::int as value`.execute(db)).rejects.toThrow('zero')
+    for (const at of [1, 2, 3, 0, 1]) await ask(at)
+    await db.destroy()
+  })
+
+  test('keeps those of two texts apart that begin alike, in and after a transaction that failed', async () => {
+    const db = openPostgres({ max: 1 })
+    const read = async () => (await sql`select ${1}::int as value`.execute(db)).rows
+    expect(await read()).toEqual([{ value: 1 }])
+    const failed = db.transaction().execute(async transaction => {
+      await sql`deallocate all`.execute(transaction)
+      await sql`select ${1}::int as value`.execute(transaction)
+    })
+    await expect(failed).rejects.toMatchObject({ code: '26000' })
+    expect(await read()).toEqual([{ value: 1 }])
+    await sql`deallocate all`.execute(db)
+    expect(await read()).toEqual([{ value: 1 }])
     await db.destroy()
   })
 

@@ -4,15 +4,10 @@ import fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
-import type { Item, Json } from '../../src/schema/values.ts'
+import type { Item, Json, Scalar } from '../../src/schema/values.ts'
+import type { Filter, Operator } from '../../src/store/filter.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
-import {
-  type Filter,
-  type Operator,
-  type Selection,
-  sortKeyOf,
-  withTieBreak,
-} from '../../src/store/selection.ts'
+import { type Selection, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
 
@@ -56,11 +51,7 @@ export const SHAPE: Shape = {
 }
 
 export const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
-export const is = (
-  path: string,
-  operator: Operator,
-  ...values: Filter['values'][number][]
-): Filter => ({
+export const is = (path: string, operator: Operator, ...values: Scalar[]): Filter => ({
   path: path.split('.'),
   operator,
   values,
@@ -168,6 +159,19 @@ const filter = fc.oneof(
     .tuple(fc.constantFrom(...SHAPE.fields.keys(), 'model.year'), fc.boolean())
     .map(([path, wanted]) => is(path, 'exists', wanted)),
 )
+/** A condition, or a tree of some, at most four deep. */
+const { tree } = fc.letrec<{ tree: Filter }>(tie => {
+  const filters = fc.array(tie('tree'), { maxLength: 3 })
+  return {
+    tree: fc.oneof(
+      { maxDepth: 4, depthSize: 'small', withCrossShrink: true },
+      { weight: 3, arbitrary: filter },
+      filters.map(each => ({ operator: 'any' as const, filters: each })),
+      filters.map(each => ({ operator: 'all' as const, filters: each })),
+      tie('tree').map(each => ({ operator: 'not' as const, filter: each })),
+    ),
+  }
+})
 const keys = ['id', 'color', 'price', 'year', 'note', 'sold', 'at', 'model.name', 'model.year']
 const sort = fc
   .array(
@@ -183,7 +187,7 @@ const run = fc.record({
   items: fc.array(item, { minLength: 1, maxLength: 15 }),
   questions: fc.array(
     fc.record({
-      where: fc.array(filter, { maxLength: 2 }),
+      where: fc.array(tree, { maxLength: 2 }),
       search: fc.option(search, { nil: undefined }),
       sort,
       offset: fc.nat(6),

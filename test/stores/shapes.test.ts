@@ -14,7 +14,7 @@ function shape(schema: Schema, more: Partial<Shape> = {}): Shape {
     schema: schema as ReturnType<typeof z.object>,
     store: memoryStore(),
   }
-  return { ...defineCollection({ ...options, timestamps: false }).definition.shape, ...more }
+  return { ...defineCollection({ ...options, timestamps: false }).shape, ...more }
 }
 
 /** A field as a text: `string?` may be absent, `string|null` may be null. */

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { defineCollection } from '../../src/collection.ts'
 import type { Field } from '../../src/schema/fields.ts'
 import { createTableSql, sqlStore } from '../../src/sql/sql-store.ts'
-import { UnavailableError } from '../../src/store/errors.ts'
+import { DiskFullError, UnavailableError } from '../../src/store/errors.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import type { Shape } from '../../src/store/store.ts'
@@ -226,6 +226,25 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
+  test('a server whose clock is ahead leaves the claims of others alone', async () => {
+    const db = await openDatabase()
+    const [here, there] = [0, 1].map(() => toKeyedStore(sqlStore({ db, create: true })))
+    here?.attach(SHAPE)
+    there?.attach(SHAPE)
+    await here?.claim('a', 'p')
+    await here?.complete('a', { x: 1 })
+    await here?.claim('b', 'p')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 86_400_000 })
+    try {
+      expect(await there?.claim('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
+      expect(await there?.claim('b', 'p')).toMatchObject({ state: 'running' })
+    } finally {
+      vi.useRealTimers()
+    }
+    await here?.close()
+    await there?.close()
+  })
+
   async function openLocked() {
     const file = newFile()
     const store = sqlStore({ db: await openDatabase(file), create: true })
@@ -327,11 +346,11 @@ describe('a SQLite file', () => {
     const { id, version } = await store.create({ color: 'red', year: 1 })
     await sql`pragma max_page_count = 1`.execute(db)
     const large = { color: 'r'.repeat(1_000_000), year: 2 }
-    await expect(store.update(id, version, large)).rejects.toThrow(UnavailableError)
-    await expect(store.create(large)).rejects.toThrow(UnavailableError)
+    await expect(store.update(id, version, large)).rejects.toThrow(DiskFullError)
+    await expect(store.create(large)).rejects.toThrow(DiskFullError)
     const calls = [store.create({ color: 'blue', year: 3 }), store.create(large)]
     for (const call of await Promise.allSettled(calls)) {
-      expect(call).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) })
+      expect(call).toMatchObject({ status: 'rejected', reason: expect.any(DiskFullError) })
     }
     expect(await store.count({ where: [] }, 'exact')).toBe(1)
     await store.close()
@@ -497,7 +516,7 @@ test('a new field needs its column; the version without it works meanwhile', asy
   expect((await create(after)).status).toBe(500)
   expect(String(log.mock.calls[0]?.[1])).toContain('add column "doors" INTEGER not null default 5;')
   log.mockRestore()
-  expect(createTableSql(after.definition.shape)[0]).toContain('"doors" INTEGER not null')
+  expect(createTableSql(after.shape)[0]).toContain('"doors" INTEGER not null')
   await sql`alter table cars add column doors integer not null default 5`.execute(db)
   expect([(await create(after)).status, (await create(before)).status]).toEqual([201, 201])
   const listed = await after.fetch(new Request('http://x/cars?doors=5&fields=color,doors'))

@@ -96,6 +96,104 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
   })
 })
 
+describe.each(Object.entries(PAIRS))('the queue of transactions: %s', (name, make) => {
+  test('others are served before each transaction, and few run at the same time', async () => {
+    const [a, b] = await make()
+    // Opens the table, which takes turns of its own.
+    await a?.create({ code: 'first', price: 1 })
+    let turns = 0
+    let ended = false
+    const count = () => {
+      turns++
+      if (!ended) setImmediate(count)
+    }
+    setImmediate(count)
+    let running = 0
+    let most = 0
+    const work = async ([tx]: readonly Store[], code: string) => {
+      most = Math.max(most, ++running)
+      try {
+        await tx?.create({ code, price: 1 })
+      } finally {
+        running--
+      }
+    }
+    const codes = Array.from({ length: 40 }, (_, at) => `c${at}`)
+    await Promise.all(
+      codes.map(code => a?.transaction?.([a], stores => work(stores, code))),
+    ).finally(() => {
+      ended = true
+    })
+    expect(turns).toBeGreaterThanOrEqual(38)
+    expect(most).toBeLessThanOrEqual(name === 'PostgreSQL' ? 4 : 1)
+    await Promise.all([a?.close(), b?.close()])
+  })
+
+  test('one whose signal is aborted leaves it before the work begins; the others follow', async () => {
+    const [a, b] = await make()
+    if (!a?.transaction || !b) throw new Error('two stores')
+    let open = () => {}
+    const gate = new Promise<void>(resolve => {
+      open = resolve
+    })
+    const began: string[] = []
+    const run = (label: string, signal?: AbortSignal) =>
+      a.transaction?.(
+        [a],
+        async () => {
+          began.push(label)
+          await gate
+        },
+        { signal },
+      )
+    const holding = ['1', '2', '3', '4'].map(label => run(label))
+    const stop = new AbortController()
+    const reason = new Error('too long')
+    const leaving = expect(run('leaves', stop.signal)).rejects.toBe(reason)
+    const last = run('last')
+    stop.abort(reason)
+    await leaving
+    await expect(run('late', stop.signal)).rejects.toBe(reason)
+    // Closing waits for those in the queue.
+    const closing = a.close()
+    open()
+    await Promise.all([...holding, last, closing])
+    expect(began.sort()).toEqual(['1', '2', '3', '4', 'last'])
+    await b.close()
+  })
+})
+
+test('PostgreSQL: after a conflict a transaction is the next, and runs alone', async () => {
+  const db = openPostgres()
+  const store = attached(sqlStore({ db, table: table(), create: true }))
+  await store.create({ code: 'A', price: 0 })
+  let running = 0
+  let repeated = 0
+  const add = async () => {
+    let tries = 0
+    await store.transaction?.([store], async ([tx]) => {
+      const alone = running++ === 0
+      try {
+        if (tries++ > 0) {
+          repeated++
+          expect(alone).toBe(true)
+        }
+        const one = await tx?.get(1)
+        await new Promise(resolve => setTimeout(resolve, 2))
+        const price = Number(one?.item.price) + 1
+        await tx?.update(1, one?.version ?? '', { code: 'A', price })
+      } finally {
+        running--
+      }
+    })
+  }
+  await Promise.all(Array.from({ length: 12 }, add))
+  expect((await store.get(1))?.item.price).toBe(12)
+  // Of the first four, three meet the other.
+  expect(repeated).toBeGreaterThan(0)
+  await store.close()
+})
+
 test('a table that cannot be served ends no transaction that leaves it alone', async () => {
   const db = await openDatabase()
   const good = attached(sqlStore({ db, table: 'good', create: true }))

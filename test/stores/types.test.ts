@@ -120,7 +120,7 @@ test('a table of 0.1 is served as before', async () => {
   const ids = (await cars.list({ sort: '-created_at' }).toArray()).map(({ id }) => id)
   expect(ids).toEqual([second.id, made.id])
   expect((await typesOf(db, table)).id).toBe('text')
-  expect(createTableSql(definition.definition.shape, { database: 'postgres' })[0]).toContain('uuid')
+  expect(createTableSql(definition.shape, { database: 'postgres' })[0]).toContain('uuid')
   await db.destroy()
   await store.close()
 })

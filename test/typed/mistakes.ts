@@ -36,6 +36,28 @@ export const calls = [
   () => [program.count({ colour: 'red' })],
   // @ts-expect-error a misspelt sort
   () => [program.list({ sort: '-create_at' })],
+  // @ts-expect-error an object has no order
+  () => [program.list({ sort: 'model' })],
+  // @ts-expect-error a list has no order
+  () => [program.list({ sort: ['price', '-tags'] })],
+  // @ts-expect-error an object below an object has no order
+  () => [client.cars.list({ sort: 'model.maker' })],
+  async () => {
+    const car = await program.list({ fields: ['id'] }).first()
+    // @ts-expect-error a property that fields leaves out
+    return car?.price
+  },
+  async () => {
+    const { items } = await client.cars.search('x', { fields: ['model.name'] }).page()
+    // @ts-expect-error the same below a property, in a search by a client
+    return items[0]?.model.maker
+  },
+  async () => {
+    for await (const car of client.cars.list({ fields: ['price'] })) {
+      // @ts-expect-error an item without its id is no target
+      await client.cars.patch(car, {})
+    }
+  },
   // @ts-expect-error a misspelt field
   () => [program.list({ fields: ['id', 'pric'] })],
   // @ts-expect-error a misspelt property of a patch

@@ -122,6 +122,10 @@ export async function inProcess() {
     b.price,
     c.id.toFixed(),
     first?.id.trim(),
+    (await r.list({ fields: ['price', 'model.maker.name'] }).toArray()).map(
+      ({ price, model }) => model.maker.name + price.toFixed(),
+    ),
+    (await r.list({ since: new Date(0), fields: ['id'] }).first())?.id.toFixed(),
     (await r.list({ sort: ['price', '-model.maker.name'] }).page()).items[0]?.model.maker.country,
   ]
 }

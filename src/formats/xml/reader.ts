@@ -1,6 +1,6 @@
 // XML elements to JSON values, by shapes. fast-xml-parser builds the tree of documents that syntax.ts
 // has checked; it neither resolves, trims, renames nor guesses anything.
-import { XMLParser } from 'fast-xml-parser'
+import type { X2jOptions, XMLParser } from 'fast-xml-parser'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
@@ -15,7 +15,7 @@ const TEXT = '#text'
 const CDATA = '#cdata'
 const ATTRIBUTES = ':@'
 
-const parser = new XMLParser({
+const OPTIONS: X2jOptions = {
   preserveOrder: true,
   cdataPropName: CDATA,
   ignoreAttributes: false,
@@ -29,7 +29,15 @@ const parser = new XMLParser({
   maxNestedTags: Number.MAX_SAFE_INTEGER,
   jPath: false,
   onDangerousProperty: name => name,
-})
+}
+
+let parser: Promise<XMLParser> | undefined
+
+/** Imports the parser at the first body: its 40 modules would be a seventh of the start of every process. */
+async function loadParser(): Promise<XMLParser> {
+  const { XMLParser } = await import('fast-xml-parser')
+  return new XMLParser(OPTIONS)
+}
 
 /** A node of fast-xml-parser: an element has its content under its name, which comes first. */
 type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
@@ -47,15 +55,16 @@ interface Element {
  * @param path of the value, for the issues of a part; empty for a whole body.
  * @throws HttpError 400 with the issues, 413 for more than the limits allow.
  */
-export function parseXml(
+export async function parseXml(
   text: string,
   shape: Shape,
   limits: Limits,
   collected?: Issue[],
   path = '',
-): Json {
+): Promise<Json> {
   checkXml(text, limits)
-  const { children } = toElement({ '': parser.parse(text) })
+  parser ??= loadParser()
+  const { children } = toElement({ '': (await parser).parse(text) })
   const issues = collected ?? []
   const [value = null] = children.map(root => readElement(root, shape, path, issues))
   if (!collected) throwIfAny(issues)

@@ -18,6 +18,7 @@ export const xml: Format = {
   name: 'xml',
   extensions: ['xml'],
   types: ['application/xml', 'text/xml'],
+  answersInKind: true,
   write: printXml,
   read: async (body, context) =>
     parseXml(

@@ -19,6 +19,9 @@ const listed = await client.GET('/v1/cars', {
 })
 const prices: number[] | undefined = listed.data?.map(car => car.price)
 
+const either = await client.GET('/v1/cars', { params: { query: { color: ['red', 'blue'] } } })
+const count: number | undefined = either.data?.length
+
 const header = { 'If-Match': made.response.headers.get('etag') ?? '' }
 const path = { id }
 await client.PATCH('/v1/cars/{id}', { params: { path }, body: { price: 2 } })
@@ -40,4 +43,4 @@ await client.GET('/v1/cars', { params: { query: { price: { above: 1 } } } })
 // @ts-expect-error There is no such path.
 await client.GET('/v1/trucks')
 
-console.log(JSON.stringify([colors, price, prices, lost.response.status, message, buyer]))
+console.log(JSON.stringify([colors, price, prices, count, lost.response.status, message, buyer]))

@@ -1,0 +1,43 @@
+// The methods that are served (RFC 9110 §9.3): what each means for a request is said here alone.
+
+/** What a method means, whatever it is sent to. */
+interface MethodTraits {
+  /** Whether it only reads (§9.2.1): no cross-site check, no idempotency key. */
+  readonly safe: boolean
+  /** Whether its content means something (§9.3). That of a DELETE does for an action alone. */
+  readonly readsBody: boolean
+  /** Whether a condition may save the transfer by a 304 (§13.1.2). */
+  readonly conditional: boolean
+  /** Whether `Range` counts (§14.2). */
+  readonly ranged: boolean
+}
+
+const NOTHING: MethodTraits = { safe: false, readsBody: false, conditional: false, ranged: false }
+const READ: MethodTraits = { ...NOTHING, safe: true, conditional: true }
+const WRITE: MethodTraits = { ...NOTHING, readsBody: true }
+
+const METHODS: ReadonlyMap<string, MethodTraits> = new Map([
+  ['GET', { ...READ, ranged: true }],
+  ['HEAD', READ],
+  ['OPTIONS', { ...NOTHING, safe: true }],
+  ['POST', WRITE],
+  ['PUT', WRITE],
+  ['PATCH', WRITE],
+  ['DELETE', WRITE],
+])
+
+export function isSafe(method: string): boolean {
+  return METHODS.get(method)?.safe === true
+}
+
+export function readsBody(method: string): boolean {
+  return METHODS.get(method)?.readsBody === true
+}
+
+export function isConditional(method: string): boolean {
+  return METHODS.get(method)?.conditional === true
+}
+
+export function isRanged(method: string): boolean {
+  return METHODS.get(method)?.ranged === true
+}

@@ -1,0 +1,208 @@
+// A write with an `Idempotency-Key` is done once (draft-ietf-httpapi-idempotency-key-header): the same request
+// again gets the answer of the first.
+
+import { createHash } from 'node:crypto'
+import { HttpError } from '../../errors.ts'
+import type { CollectionDefinition } from '../../model/definition.ts'
+import { printPath } from '../../model/routes.ts'
+import { isWithin } from '../../schema/json-size.ts'
+import { type Awaitable, type Item, isObject, type Json, omit } from '../../schema/values.ts'
+import {
+  type Id,
+  type IdempotencyRecord,
+  type Stored,
+  toAnswer,
+  type WriteOptions,
+} from '../../store/store.ts'
+import type { OperationContext, OperationResult } from '../context.ts'
+import { findVisible } from '../items.ts'
+import type { RunningTransaction } from '../run-transaction.ts'
+import {
+  addReturnApplied,
+  buildChangedResult,
+  buildCreatedResult,
+  buildDeletedResult,
+} from './results.ts'
+import { runSteps, type WriteStep } from './steps.ts'
+import type { Uploads } from './uploads.ts'
+import type { Write, WriteState } from './write.ts'
+
+/** What a write has done to its item. */
+type Outcome = 'created' | 'changed' | 'deleted'
+
+/** The answer to a write, as it is kept. */
+interface WriteAnswer {
+  /** Absent in what earlier releases have kept of a create. */
+  readonly outcome?: Outcome
+  readonly id: Id
+  readonly version: string
+  readonly updatedAt?: number
+  /** Absent where it is too large, and of a change that writes nothing. */
+  readonly item?: Item
+}
+
+function toWriteAnswer(context: OperationContext, outcome: Outcome, stored: Stored): Json {
+  const { item, ...rest } = toReadableAnswer(context.target.collection, stored)
+  return { outcome, ...rest, ...(isSmall(context, item) && { item }) }
+}
+
+/** Builds the answer that is kept of an item: without its write-only properties. */
+export function toReadableAnswer({ writeOnly }: CollectionDefinition, stored: Stored) {
+  return toAnswer({ ...stored, item: omit(stored.item, writeOnly) })
+}
+
+/**
+ * Keeps the answer of an action: nothing where it is too large, which is answered as a redirect.
+ * @throws what the store throws within a transaction, which it undoes.
+ */
+export async function keepAnswer(
+  context: OperationContext,
+  transaction: RunningTransaction | undefined,
+  key: string,
+  answer: Json[],
+): Promise<void> {
+  const store = context.storeOf(context.target.collection, transaction)
+  const keepFor = context.api.limits.keyTime
+  try {
+    await store.complete(key, isSmall(context, answer) ? answer : [], { keepFor })
+  } catch (error) {
+    if (transaction) throw error
+    // The work is done: after a failure the client would repeat it. The key is refused until its claim ends.
+  }
+}
+
+function isSmall({ api }: OperationContext, value: Json): boolean {
+  return isWithin(value, api.limits.keyAnswer)
+}
+
+/**
+ * Runs steps once for each key: the store keeps the answer of {@link toWriteOptions} in the same step as the change.
+ * @throws as {@link runOncePerKey} does.
+ */
+export function claimKey(write: WriteState, steps: readonly WriteStep[]): Awaitable<WriteState> {
+  const { call } = write
+  if (call.idempotencyKey === undefined) return runSteps(steps, write)
+  const work = async (key: string) => {
+    write.key = key
+    const { result } = await runSteps(steps, write)
+    return result as OperationResult // the last step fills it in
+  }
+  // The store kept what `toWriteOptions` made.
+  const replay = (answer: Json) => buildEarlierResult(call, answer as unknown as WriteAnswer)
+  return runOncePerKey(call, work, replay).then(result => {
+    write.result = result
+    return write
+  })
+}
+
+/** The options of the store call that does a write, with its key where it has one. */
+export function toWriteOptions({ key, call, current }: Write, outcome: Outcome): WriteOptions {
+  const { storeOptions, api } = call
+  if (key === undefined) return storeOptions
+  // A write has a result, or the item that it removed.
+  const answer = (written: Stored | undefined) =>
+    toWriteAnswer(call, outcome, (written ?? current) as Stored)
+  const keepFor = api.limits.keyTime
+  return { signal: storeOptions.signal, idempotencyKey: key, answer, keepFor }
+}
+
+/** Completes the idempotency key of a change that writes nothing: the item itself has the answer. */
+export function completeUnchanged(write: Write<'current'>): Awaitable<void> {
+  const { key, call, store, current } = write
+  if (key === undefined) return undefined
+  const { id, version } = current
+  return store.complete(
+    key,
+    { outcome: 'changed', id, version },
+    { keepFor: call.api.limits.keyTime },
+  )
+}
+
+/** Builds the earlier result; where its item was not kept, of the item as long as it has the same version. */
+async function buildEarlierResult(
+  context: OperationContext,
+  { outcome = 'created', id, version, updatedAt, item }: WriteAnswer,
+): Promise<OperationResult> {
+  if (item) {
+    const stored: Stored = { id, version, item, ...(updatedAt !== undefined && { updatedAt }) }
+    return RESULT_BUILDERS[outcome](context, stored)
+  }
+  const { target, writeResponse } = context
+  if (outcome === 'deleted') return { status: 204, headers: [] }
+  const current = await findVisible(context, target.collection, id)
+  if (current?.version === version) return RESULT_BUILDERS[outcome](context, current)
+  if (outcome === 'changed' && writeResponse === 'minimal')
+    return { status: 204, headers: addReturnApplied([], context) }
+  const location = context.hrefAsRequested({ ...target, kind: 'item', id })
+  return { status: 303, headers: ['Location', location] }
+}
+
+const RESULT_BUILDERS = {
+  created: buildCreatedResult,
+  changed: buildChangedResult,
+  deleted: buildDeletedResult,
+}
+
+/**
+ * Claims the key of a request and does the work, or gives the earlier answer. A key belongs to the principal,
+ * the method and the target; work that fails leaves it free.
+ * @param work gets the key as the store knows it, and keeps the answer under it.
+ * @param replay builds the result from the kept answer.
+ * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
+ */
+export async function runOncePerKey(
+  context: OperationContext,
+  work: (key: string) => Awaitable<OperationResult>,
+  replay: (answer: Json) => Awaitable<OperationResult>,
+): Promise<OperationResult> {
+  const { target, idempotencyKey = '', principal, method, body } = context
+  const store = context.storeOf(target.collection)
+  const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
+  const { value = null, issues = [] } = body ?? {}
+  const messages = issues.map(({ message }) => message)
+  const fingerprint = hash([withDigests(value, context.uploads), ...messages])
+  const record = await store.claim(key, fingerprint, context.storeOptions)
+  if (record.state !== 'new')
+    return { ...(await replay(findAnswer(record, fingerprint))), replayed: true }
+  try {
+    return await work(key)
+  } catch (error) {
+    try {
+      // A key that has its answer by now keeps it.
+      await store.complete(key, undefined)
+    } catch {
+      // The client must get the error of the work; the key is free again in a minute.
+    }
+    throw error
+  }
+}
+
+function findAnswer(
+  record: Exclude<IdempotencyRecord, { state: 'new' }>,
+  fingerprint: string,
+): Json {
+  const issue = { field: 'idempotency-key', type: 'idempotency_key' } as const
+  if (record.fingerprint !== fingerprint) {
+    const message = 'This Idempotency-Key was used with another body; take a new key'
+    throw new HttpError(422, [{ message, ...issue }])
+  }
+  if (record.state === 'running') {
+    const message = 'The first request with this Idempotency-Key is still running'
+    throw new HttpError(409, [{ message, ...issue }], { headers: ['Retry-After', '1'] })
+  }
+  return record.answer
+}
+
+/** Replaces files by their digests: the same file sent again has another key. */
+function withDigests(value: Json, uploads: Uploads | undefined): Json {
+  if (!uploads || !isObject(value)) return value
+  const entries = Object.entries(value).map(([name, property]) => {
+    const key = isObject(property) && typeof property.key === 'string' ? property.key : ''
+    return [name, uploads.digest(key) ?? property] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function hash(value: Json): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
+}

@@ -1,0 +1,241 @@
+// The order of every write, chosen at definition: a step that a collection does not need is not in its list. Each
+// line names the field that its step fills in, and the statuses that it may end in.
+import type { CollectionDefinition } from '../../model/definition.ts'
+import { memoize } from '../../schema/memoize.ts'
+import { andThen, type Item } from '../../schema/values.ts'
+import type { Stored } from '../../store/store.ts'
+import type { OperationContext, OperationResult, Perform } from '../context.ts'
+import type { RunningTransaction } from '../run-transaction.ts'
+import * as contents from './blob-inputs.ts'
+import * as refs from './check-references.ts'
+import * as fields from './enforce-field-roles.ts'
+import * as deletion from './enforce-references.ts'
+import * as keys from './idempotency-key.ts'
+import * as input from './input.ts'
+import * as conditions from './preconditions.ts'
+import * as results from './results.ts'
+import { runSteps, Steps } from './steps.ts'
+import * as store from './store.ts'
+import { WriteState } from './write.ts'
+
+/** `POST /<collection>`. `If-None-Match: *` asks for what it does anyway. */
+export function planCreate(collection: CollectionDefinition): Steps<'result'> {
+  const { blobs, hooks, parents } = collection
+  return new Steps()
+    .check(parents.size > 0 && conditions.requireParentOfPath, 404)
+    .check(conditions.refuseIfMatch, 412)
+    .set('body', input.requireBody, 400)
+    .within(keys.claimKey, [409, 422], keyed =>
+      createItem(keyed, collection, 'create')
+        .check(blobs && contents.keepUploads)
+        .set('result', results.answerCreated)
+        .check(hooks.after.has('create') && input.runAfterHook),
+    )
+}
+
+/** `PUT /<collection>/<id>` and `PATCH`. A contested attempt starts again. */
+export function planChange(
+  collection: CollectionDefinition,
+  operation: 'replace' | 'patch',
+): Steps<'result'> {
+  const { blobs, hooks, owner, roles } = collection
+  const creates = operation === 'replace' && collection.putCreates
+  return new Steps().set('body', input.requireBody, 400).within(keys.claimKey, [409, 422], keyed =>
+    keyed
+      .attempts(conditions.retryContested, [503], attempt => {
+        const found = attempt
+          .try('current', creates ? conditions.findCurrent : conditions.requireCurrent, 404)
+          .check(owner && fields.requireOwnItem, 401, 403, 404)
+          .check(conditions.evaluatePreconditions, 412)
+          .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
+          .otherwise('current', creates && (absent => createByPut(absent, collection)))
+          .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
+        return changeItem(found, collection, operation)
+      })
+      .check(blobs && contents.keepUploads)
+      .check(blobs && contents.removeReplacedContents)
+      .set('result', creates ? results.answerReplaced : results.answerChanged)
+      .check(hooks.after.has(operation) && input.runAfterHook),
+  )
+}
+
+/** `DELETE /<collection>/<id>`. */
+export function planDelete(collection: CollectionDefinition): Steps<'result'> {
+  const { blobs, children, hooks, owner } = collection
+  const cascades = children.length > 0
+  return new Steps().within(keys.claimKey, [409, 422], keyed =>
+    keyed
+      .attempts(conditions.retryContested, [503], attempt =>
+        attempt
+          .set('current', conditions.requireCurrent, 404)
+          .check(owner && fields.requireOwnItem, 401, 403, 404)
+          .check(conditions.evaluatePreconditions, 412)
+          .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
+          .check(hooks.before.has('delete') && input.runBeforeDelete)
+          .within(cascades && store.runAtomically, [], atomic =>
+            atomic
+              .try('doomed', cascades && deletion.findDoomed, 409)
+              .try('stored', cascades ? deletion.deleteDoomed : store.deleteItem, 409),
+          ),
+      )
+      // Before its contents are removed: small ones are inline.
+      .set('result', results.answerDeleted)
+      .check(blobs && contents.removeAllContents)
+      .check(hooks.after.has('delete') && input.runAfterHook),
+  )
+}
+
+/** `update()` of an action: it has no key, no hook and one attempt. */
+export function planUpdate(collection: CollectionDefinition): Steps {
+  const { blobs } = collection
+  return new Steps<'body' | 'current'>()
+    .attempts(conditions.tryOnce, [409, 412], attempt => changeItem(attempt, collection, 'update'))
+    .check(blobs && contents.keepUploads)
+    .check(blobs && contents.removeReplacedContents)
+}
+
+/** A new item, from its body to the store. */
+function createItem(
+  start: Steps<'body'>,
+  collection: CollectionDefinition,
+  operation: 'create' | 'replace',
+): Steps<'body' | 'stored'> {
+  const { blobs, hooks, references, roles, visible } = collection
+  const isNamed = operation === 'replace'
+  const ownId = input.choosesId(collection)
+  const refers = references.size > 0
+  const hasHook = hooks.before.has(operation)
+  return start
+    .within(input.reportIssuesTogether, [], issues =>
+      issues
+        .set('candidate', input.takeBody, 400)
+        .check(isNamed ? input.requireSameId : !ownId && input.refuseId, 400)
+        .refine('candidate', input.omitServerValues)
+        .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
+        .refine('candidate', roles && fields.setReadOnly, 401)
+        .refine('candidate', refers && refs.fillParents, 400)
+        .refine('candidate', blobs && contents.receiveContents, 400, 413)
+        .set('checked', input.validateNew, 400),
+    )
+    .check(hasHook && refers && refs.requireReferences, 400)
+    .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
+    .refine('values', hasHook && input.validateAgain, 400)
+    .within(collection.hasOnDelete && refs.lockReferences, [], atomic =>
+      atomic
+        .check(ownId && input.requireValidId, 400)
+        .check(input.requireSize, 413)
+        .check(visible && input.requireVisible, 403)
+        .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
+        .set('stored', store.storeNew, 409),
+    )
+}
+
+/** A PUT of an item that does not exist. */
+function createByPut(
+  absent: Steps<'body'>,
+  collection: CollectionDefinition,
+): Steps<'body' | 'stored'> {
+  return absent
+    .check(conditions.authorizeCreate, 401, 403)
+    .within(conditions.retryIfTaken, [], taken => createItem(taken, collection, 'replace'))
+}
+
+/** An item that is changed, from the body to the store. */
+function changeItem(
+  start: Steps<'body' | 'current'>,
+  collection: CollectionDefinition,
+  operation: 'replace' | 'patch' | 'update',
+): Steps<'body'> {
+  const { blobs, hooks, references, roles, visible } = collection
+  const replaces = operation === 'replace'
+  const isUpdate = operation === 'update'
+  const refers = references.size > 0
+  const hasHook = !isUpdate && hooks.before.has(operation)
+  return start
+    .set('own', input.takeOwnValues)
+    .within(!isUpdate && input.reportIssuesTogether, [], issues =>
+      issues
+        .try('printed', blobs && !replaces && contents.printCurrent)
+        .set(
+          'candidate',
+          replaces ? input.takeBody : isUpdate ? input.applyChanges : input.applyPatch,
+          400,
+        )
+        .refine('candidate', blobs && !replaces && contents.omitUnchangedContents)
+        .check(!replaces && input.requireId, 400)
+        .check(!replaces && refers && refs.requireParentKept, 400)
+        .check(input.requireSameId, 400)
+        .refine('candidate', input.omitServerValues)
+        .refine('candidate', input.choosesId(collection) && input.setId)
+        .refine('candidate', roles && replaces && fields.restoreProtected)
+        .refine('candidate', roles && operation === 'patch' && fields.restoreReadOnly)
+        .refine('candidate', refers && refs.fillParents, 400)
+        .refine('candidate', blobs && contents.receiveContents, 400, 413)
+        .set('checked', replaces ? input.validateReplacement : input.validatePatched, 400)
+        .check(roles && roles.immutable.size > 0 && fields.refuseImmutable, 400),
+    )
+    .check(hasHook && refers && refs.requireReferences, 400)
+    .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
+    .refine('values', hasHook && input.validateAgain, 400)
+    .endWith('stored', !replaces && input.stopIfUnchanged)
+    .within(collection.hasOnDelete && refs.lockReferences, [], atomic =>
+      atomic
+        .check(input.requireSize, 413)
+        .check(visible && input.requireVisible, 403)
+        .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
+        .try('stored', store.storeChange, 409),
+    )
+}
+
+/** Finds the item of an action that changes something. */
+function planFind(collection: CollectionDefinition): Steps<'current'> {
+  return new Steps()
+    .set('current', conditions.requireCurrent, 404)
+    .check(conditions.evaluatePreconditions, 412)
+    .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
+}
+
+/** Compiles the writes of a collection. */
+export const compileWrites = memoize((collection: CollectionDefinition) => ({
+  create: toPerform(planCreate(collection)),
+  replace: toPerform(planChange(collection, 'replace')),
+  patch: toPerform(planChange(collection, 'patch')),
+  delete: toPerform(planDelete(collection)),
+  find: planFind(collection).list,
+  update: planUpdate(collection).list,
+}))
+
+function toPerform({ list }: Steps<'result'>): Perform {
+  return context => andThen(runSteps(list, new WriteState(context)), takeResult)
+}
+
+function takeResult({ result }: WriteState): OperationResult {
+  return result as OperationResult // `Steps` has checked that a step fills it in
+}
+
+/** Finds the item of an action that changes something. @throws HttpError 404, 412, 428 */
+export async function findActedOn(
+  call: OperationContext,
+  transaction: RunningTransaction | undefined,
+): Promise<Stored> {
+  const { find } = compileWrites(call.target.collection)
+  const { current } = await runSteps(find, new WriteState(call, transaction))
+  return current as Stored // `planFind` fills it in
+}
+
+/**
+ * Changes the item of an action at the version that was read.
+ * @throws ConflictError where it has another one by now, and what the steps of the plan throw.
+ */
+export async function updateItem(
+  call: OperationContext,
+  transaction: RunningTransaction | undefined,
+  current: Stored,
+  changes: Item,
+): Promise<Stored> {
+  const write = new WriteState(call, transaction)
+  write.current = current
+  write.body = changes
+  const { stored = current } = await runSteps(compileWrites(call.target.collection).update, write)
+  return stored
+}

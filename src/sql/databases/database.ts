@@ -1,0 +1,133 @@
+// The interface of a database: everything that differs between SQLite and PostgreSQL.
+
+import type { Field, Kind } from '../../schema/fields.ts'
+import type { Path } from '../../schema/paths.ts'
+import type { Scalar } from '../../schema/values.ts'
+import type { LikeStep } from '../../store/selection.ts'
+import type { Fragment, PlaceholderStyle } from './sql-text.ts'
+/** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
+export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
+
+/** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
+export interface NativeType {
+  /** The kind of field that it holds. */
+  readonly kind: Kind
+  /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
+  toColumnText(text: string): string | undefined
+  /** The expression to select: every driver returns the same value for it. */
+  read(column: Fragment): Fragment
+  /** Converts a selected value to the text in the item. */
+  parse(value: unknown): string
+  /** Binds a text to compare with the column; one of another form is bound as null. */
+  bind(text: string): Fragment
+  /** The column as a text, for patterns and searches. */
+  text(column: Fragment): Fragment
+}
+
+/** The role of a field whose values the store itself makes: an id, or the time of a write. */
+export type MadeRole = 'id' | 'time'
+
+/** What a column of an existing table can hold. */
+export interface ServedType {
+  readonly as: readonly ColumnType[]
+  readonly native?: NativeType
+  /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
+  readonly exact?: boolean
+}
+
+/** What an error of a driver means to a store. */
+export type Failure =
+  | { readonly kind: 'unavailable' }
+  /** The disk, or a quota of it, is full. */
+  | { readonly kind: 'full' }
+  /** Another row has the same values, or a value is too long or out of range, in an index or in columns. */
+  | {
+      readonly kind: 'unique' | 'unstorable'
+      readonly index?: string | undefined
+      readonly columns?: readonly string[] | undefined
+    }
+  /** A foreign key, or another rule about several rows, forbids it. */
+  | { readonly kind: 'conflict' }
+  /** It was in conflict with another transaction: the same work may succeed if it runs again. */
+  | { readonly kind: 'again' }
+  /** It was ended by a timeout or a signal. */
+  | { readonly kind: 'cancelled' }
+
+export interface SqlDatabase extends PlaceholderStyle {
+  readonly name: DatabaseName
+  /** Whether all work shares one connection. */
+  readonly serial: boolean
+  /** The statement that limits each later one of a transaction, in milliseconds. */
+  limit?(timeout: number): string
+  /** Begins a write: the only one in SQLite, `read committed` in PostgreSQL. */
+  readonly begin: readonly string[]
+  /** Begins a transaction of the user's program, isolated from all others. */
+  readonly beginTransaction: readonly string[]
+  /** Locks a table after `beginTransaction`; absent if transactions never run at the same time. */
+  readonly lockTransaction?: (table: string, exclusive: boolean) => string
+  /** Begins a transaction that sees the database as it is at its first read. */
+  readonly beginRead: readonly string[]
+  /** Begins a transaction that makes tables, in one process at a time. */
+  readonly beginSetup: readonly string[]
+  /** The longest name of a table, a column or an index, in bytes. */
+  readonly longestName: number
+  /** The types of columns that the store makes. */
+  readonly types: Readonly<Record<ColumnType, string>>
+  /** The native type of a new column: for a date, an id, or a time that the store sets. */
+  nativeFor(field: Field, role: MadeRole | undefined): string | undefined
+  /** Selects a row for each column of a table; see `readCatalog`. */
+  catalog(table: string): Fragment
+  /** What a column of a type can hold; absent where each holds values of any type. */
+  serves?(type: string): ServedType
+  /** Whether a column of a type returns exactly the values that were written. */
+  keepsExactly(type: string, as: ColumnType): boolean
+  /** Whether an `update` in the `with` of an `insert` may return rows to it. */
+  readonly supportsDmlInCte: boolean
+  /** The words before VALUES that let an insert name an id in an identity column. */
+  readonly overriding: Fragment
+  /** The words after a `select` that lock its rows until the transaction ends. */
+  readonly forUpdate: Fragment
+  /** The time by the clock of the database, which its processes share, in whole milliseconds since 1970. */
+  readonly now: Fragment
+  /** Converts a boolean to a parameter for the driver. */
+  boolean(value: boolean): unknown
+  /** Binds a value to compare with values of a kind. No value makes the statement fail. */
+  bind(value: Scalar, kind: Kind): Fragment
+  /** The expression to select for a column: every driver returns the same value for it. */
+  read(column: Fragment, type: ColumnType): Fragment
+  /** Makes a text comparable by code point. */
+  text(value: Fragment): Fragment
+  /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */
+  json(column: Fragment, path: Path, kind: Kind): Fragment
+  /** The condition that a value other than null is inside a JSON column; never null itself. */
+  has(column: Fragment, path: Path): Fragment
+  /** The condition that an object (or an array) is inside a JSON column. */
+  holds(column: Fragment, path: Path, what: 'object' | 'array'): Fragment
+  /** The condition that some element of the array inside a JSON column passes a test of a value of one kind. */
+  anyElement(
+    column: Fragment,
+    path: Path,
+    kind: Kind,
+    test: (element: Fragment) => Fragment,
+  ): Fragment
+  /** Converts an RFC 3339 text to whole milliseconds since 1970, as `parseInstant` does. */
+  instant(text: Fragment): Fragment
+  /** The condition that a text matches a pattern, case-sensitive. */
+  like(text: Fragment, pattern: readonly LikeStep[]): Fragment
+  /** The condition that a text contains a word, in which ASCII letters are lower case; the text's may be either. */
+  contains(text: Fragment, word: string): Fragment
+  /** Sorts null first if ascending, last if descending. @param nullable whether the value may be null. */
+  orderBy(value: Fragment, descending: boolean, nullable: boolean): Fragment
+  /** A text that changes with every change to the database by anyone, or null if unknown. Totals are remembered while it stays the same. */
+  readonly state: Fragment
+  /** Turns a statement into one that gives the planner's estimate of it. */
+  readonly plan?: {
+    statement(statement: Fragment): Fragment
+    read(row: Readonly<Record<string, unknown>>): { readonly rows: number; readonly cost: number }
+  }
+  /** Finds the meaning of an error; `undefined` for any other failure. */
+  failure(error: unknown): Failure | undefined
+}
+
+/** The databases that `sqlStore` knows. */
+export type DatabaseName = 'sqlite' | 'postgres'

@@ -1,0 +1,131 @@
+// The types of PostgreSQL's columns: what each can hold, and how `uuid`, `date` and `timestamptz` are
+// read and written.
+
+import { isDate, parseInstant } from '../../schema/dates.ts'
+import type { Field } from '../../schema/fields.ts'
+import { isUuid } from '../../schema/values.ts'
+import type { MadeRole, NativeType, ServedType } from './database.ts'
+import { sql } from './sql-text.ts'
+
+const DAY_MS = 86_400_000
+
+const UUID: NativeType = {
+  kind: 'string',
+  toColumnText: text => (isUuid(text) ? text.toLowerCase() : undefined),
+  read: column => sql`${column}::text`,
+  parse: String,
+  bind: text => sql`${isUuid(text) ? text : null}::text::uuid`,
+  text: column => sql`${column}::text collate "C"`,
+}
+
+const DATE: NativeType = {
+  kind: 'date',
+  toColumnText: text => (isDate(text) ? text : undefined),
+  // As a number of days: PostgreSQL does not print the year 0 as ISO 8601 does.
+  read: column => sql`(${column} - date '1970-01-01')`,
+  parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
+  bind: text => sql`${isDate(text) ? toBound(text) : null}::text::date`,
+  text: column => sql`to_char(${column}, 'YYYY-MM-DD') collate "C"`,
+}
+
+const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+/** A text of `toISOString()` on a day that every month has: the usual case needs no `Date`. */
+const PLAIN_ISO =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
+/** @param digits how many digits of a second the column keeps; finer ones are cut. */
+function timestamptz(digits: number): NativeType {
+  const cut = (text: string, at: number): string | undefined => {
+    if (at >= 3 && PLAIN_ISO.test(text)) return text
+    const time = parseInstant(text)
+    if (Number.isNaN(time)) return undefined
+    const [, fraction = ''] = /[.](\d+)/.exec(text) ?? []
+    return printInstant(time, fraction.slice(0, at).padEnd(6, '0'))
+  }
+  return {
+    kind: 'date-time',
+    toColumnText: text => cut(text, digits),
+    ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
+    bind(text) {
+      const instant = cut(text, Math.max(3, digits))
+      return sql`${instant === undefined ? null : toBound(instant)}`
+    },
+    text: column => sql`to_char(${column} at time zone 'UTC', ${UTC}) collate "C"`,
+  }
+}
+
+/** Most items have one time twice, as created and updated: it is printed once. */
+let [lastSeconds, lastText]: [unknown, string] = [undefined, '']
+
+const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
+  read: column => sql`date_part('epoch', ${column})`,
+  parse(seconds) {
+    if (seconds !== lastSeconds) {
+      lastText = new Date(Math.round(Number(seconds) * 1000)).toISOString()
+      lastSeconds = seconds
+    }
+    return lastText
+  },
+}
+
+/** As text: a double cannot hold so many digits. */
+const MICROSECONDS: Pick<NativeType, 'read' | 'parse'> = {
+  read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+  parse(value) {
+    const microseconds = BigInt(String(value))
+    const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
+    const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
+    return printInstant(Number(milliseconds), String(fraction).padStart(6, '0'))
+  },
+}
+
+/**
+ * Prints an instant as `toISOString()` does, with six digits of a second where three are not exact.
+ * @param time in milliseconds since 1970.
+ * @param fraction six digits of a second, which replace those of `time`.
+ */
+function printInstant(time: number, fraction: string): string {
+  const finer = fraction.endsWith('000') ? '' : fraction.slice(3)
+  return `${new Date(time).toISOString().slice(0, -4)}${fraction.slice(0, 3)}${finer}Z`
+}
+
+/** Replaces a time before the year 1, which PostgreSQL does not read, by one before all others. */
+function toBound(text: string): string {
+  return text < '0001' ? '-infinity' : text
+}
+
+/** Finds the native type of a new column. */
+export function nativeFor({ kind }: Field, role: MadeRole | undefined): string | undefined {
+  if (role === 'id') return 'uuid'
+  if (role === 'time') return 'timestamptz(3)'
+  return kind === 'date' ? 'date' : undefined
+}
+
+const SERVED: Readonly<Record<string, ServedType>> = {
+  text: { as: ['text', 'json'], exact: true },
+  'character varying': { as: ['text', 'json'] },
+  // A UUID fills it; shorter texts would be read with blanks at the end.
+  'character(36)': { as: ['text'] },
+  smallint: { as: ['integer', 'real'], exact: true },
+  integer: { as: ['integer', 'real'], exact: true },
+  bigint: { as: ['integer'], exact: true },
+  'double precision': { as: ['integer', 'real'], exact: true },
+  boolean: { as: ['boolean'], exact: true },
+  json: { as: ['json'], exact: true },
+  jsonb: { as: ['json'] },
+  uuid: { as: [], native: UUID, exact: true },
+  date: { as: [], native: DATE, exact: true },
+}
+
+const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
+
+/** Finds what a column of a type, as `format_type` prints it, can hold. */
+export function serves(type: string): ServedType {
+  const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  // A double holds 15 digits exactly.
+  if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
+  if (precision !== undefined) return { as: Number(scale) === 0 ? ['integer'] : [] }
+  const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
+  if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)), exact: true }
+  return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
+}

@@ -1,0 +1,249 @@
+// PostgreSQL, 13 and later, and what speaks as it does. The database's encoding must be UTF8.
+
+import type { Kind } from '../../schema/fields.ts'
+import type { Path } from '../../schema/paths.ts'
+import type { Scalar } from '../../schema/values.ts'
+import type { LikeStep } from '../../store/selection.ts'
+import type { Failure, SqlDatabase } from './database.ts'
+import { nativeFor, serves } from './postgres-types.ts'
+import { type Fragment, sql } from './sql-text.ts'
+
+/** Compares texts by code point, whatever the collation of the database is. */
+const C = sql`collate "C"`
+
+/** Selects a value inside JSON. A column of text or `jsonb` is cast to `json`. */
+function inside(column: Fragment, path: Path): Fragment {
+  return path.reduce<Fragment>(
+    (value, name) => sql`${value} -> ${sql.lit(name)}`,
+    sql`(${column})::json`,
+  )
+}
+
+function textInside(column: Fragment, path: Path): Fragment {
+  const last = path.at(-1)
+  if (last === undefined) return rootText(inside(column, path))
+  return sql`(${inside(column, path.slice(0, -1))} ->> ${sql.lit(last)})`
+}
+
+function rootText(json: Fragment): Fragment {
+  return sql`(${json} #>> '{}')`
+}
+
+/** Reads a value of one kind from JSON; null for one of another type, since a cast of it would be an error. */
+function typed(json: Fragment, text: Fragment, kind: Kind): Fragment {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return sql`case json_typeof(${json}) when 'number' then ${text}::double precision end`
+    case 'boolean':
+      return sql`case json_typeof(${json}) when 'boolean' then ${text}::boolean end`
+    default:
+      return sql`${text} ${C}`
+  }
+}
+
+const DATE_TIME =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
+
+/**
+ * Computes an instant without PostgreSQL's casts: these depend on settings, so that no index may use them,
+ * and fail for a text that is not a date. The day is that of Fliegel and Van Flandern (1968).
+ */
+function instant(text: Fragment): Fragment {
+  const part = (from: number, length: number) =>
+    sql`substr(${text}, ${sql.lit(from)}, ${sql.lit(length)})::int`
+  const [year, month, day] = [part(1, 4), part(6, 2), part(9, 2)]
+  const early = sql`((${month} - 14) / 12)`
+  return sql`(case when ${text} ~ ${sql.lit(DATE_TIME)} then
+    (1461 * (${year} + 4800 + ${early}) / 4 + 367 * (${month} - 2 - 12 * ${early}) / 12
+      - 3 * ((${year} + 4900 + ${early}) / 100) / 4 + ${day} - 2472663)::bigint * 86400000
+    + (${part(12, 2)} * 60 + ${part(15, 2)}) * 60000
+    + coalesce(substring(${text} from '^.{16}:([0-9]{2})')::int, 0) * 1000
+    + coalesce(rpad(substring(${text} from '[.]([0-9]{1,3})'), 3, '0')::int, 0)
+    - case when left(right(${text}, 6), 1) in ('+', '-')
+      then (left(right(${text}, 6), 1) || '1')::int * 60000
+        * (left(right(${text}, 5), 2)::int * 60 + right(${text}, 2)::int)
+      else 0 end end)`
+}
+
+/** Binds a value as text with a cast that never fails, so that no driver has to guess its type. */
+function bind(value: Scalar, kind: Kind): Fragment {
+  switch (kind) {
+    case 'boolean':
+      return sql`${String(value === true)}::boolean`
+    case 'number': {
+      // So a numeric column of any type is compared without a cast, and its index can be used.
+      const number = Number(value)
+      return Number.isFinite(number)
+        ? sql`${String(number)}::numeric`
+        : sql`${String(number)}::double precision`
+    }
+    case 'integer': {
+      const number = Number(value)
+      return Number.isSafeInteger(number)
+        ? sql`${String(number)}::bigint`
+        : sql`${String(number)}::numeric`
+    }
+    default:
+      return sql`${storable(String(value))}::text`
+  }
+}
+
+/** PostgreSQL has no text with U+0000, and binding one is an error: U+10FFFF is bound in its place. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
+}
+
+/** The type of a column; of a domain its base type, through any number of domains. */
+const CATALOG = sql.raw(`select a.attname as name,
+  (with recursive base (type, mod, next, below) as (
+    select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
+    select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
+    select format_type(base.type, base.mod) from base where base.next = 0) as type,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as has_triggers,
+  case c.relkind when 'r' then exists (select 1 from pg_index as i where i.indrelid = c.oid and i.indisunique
+    and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as is_unique
+  from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type as t on t.oid = a.atttypid
+  where c.oid = to_regclass(`)
+
+const BEGIN = 'begin isolation level read committed'
+
+/** An advisory lock that no other program uses: tables are made by one process at a time. */
+const LOCK = '7215423909113245'
+
+export const postgres: SqlDatabase = {
+  name: 'postgres',
+  placeholder: position => `$${position}`,
+  types: {
+    text: 'text collate "C"',
+    integer: 'bigint',
+    real: 'double precision',
+    boolean: 'boolean',
+    json: 'json',
+  },
+  nativeFor,
+  catalog(table) {
+    const names = table.split('.').map(name => `"${name.replaceAll('"', '""')}"`)
+    return sql`${CATALOG}${names.join('.')})`
+  },
+  serves,
+  keepsExactly: type => serves(type).exact === true,
+  longestName: 63,
+  serial: false,
+  limit: timeout => `set local statement_timeout = ${timeout}`,
+  begin: [BEGIN],
+  beginTransaction: ['begin isolation level serializable'],
+  // Unlike a `select`, it takes no snapshot: all earlier commits are seen. `select for update` waits for it too.
+  lockTransaction: (table, exclusive) =>
+    `lock table "${table}" in ${exclusive ? 'exclusive' : 'row exclusive'} mode`,
+  beginRead: ['begin isolation level repeatable read read only'],
+  // An index may take long to make. Two processes that make one table fail, even with `if not exists`.
+  beginSetup: [
+    BEGIN,
+    'set local statement_timeout = 0',
+    `select pg_advisory_xact_lock(${LOCK}::bigint)`,
+  ],
+  supportsDmlInCte: true,
+  overriding: sql` overriding system value`,
+  forUpdate: sql` for update`,
+  now: sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+  boolean: value => value,
+  bind,
+  // As text: users choose what their driver makes of JSON.
+  read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
+  text: value => sql`${value} ${C}`,
+  json: (column, path, kind) => typed(inside(column, path), textInside(column, path), kind),
+  has: (column, path) => sql`coalesce(json_typeof(${inside(column, path)}), 'null') <> 'null'`,
+  holds: (column, path, what) => sql`json_typeof(${inside(column, path)}) = ${sql.lit(what)}`,
+  anyElement(column, path, kind, test) {
+    const list = inside(column, path)
+    const value = sql.raw('rest_e.value')
+    // Only an array has elements: of another value they would be an error.
+    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where ${test(typed(value, rootText(value), kind))})`
+  },
+  instant,
+  like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
+  contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,
+  orderBy(value, descending, nullable) {
+    if (!nullable) return descending ? sql`${value} desc` : value
+    return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
+  },
+  /**
+   * The snapshot decides what a statement sees: two with the same text see the same rows. After a restart
+   * its numbers may repeat, so the start time precedes it. On a standby, and in databases of many servers,
+   * it does not show every change.
+   */
+  state: sql`(case when pg_is_in_recovery() or version() ~ 'YB|Greenplum|Redshift|Cockroach' or to_regclass('pg_catalog.pg_dist_partition') is not null then null else extract(epoch from pg_postmaster_start_time()) || ' ' || pg_current_snapshot() end)`,
+  plan: {
+    statement: statement => sql`explain (format json) ${statement}`,
+    read(row) {
+      const [output] = Object.values(row)
+      // What `explain (format json)` gives: a list with one plan.
+      const plans = (typeof output === 'string' ? JSON.parse(output) : output) as {
+        Plan: { 'Plan Rows': number; 'Total Cost': number }
+      }[]
+      const plan = plans[0]?.Plan
+      return { rows: plan?.['Plan Rows'] ?? 0, cost: plan?.['Total Cost'] ?? 0 }
+    },
+  },
+  failure: findFailure,
+}
+
+function likeOf(step: LikeStep): string {
+  if (step === 'run') return '%'
+  if (step === 'one') return '_'
+  return /[\\%_]/.test(step.char) ? `\\${step.char}` : step.char
+}
+
+/** A text too long, a number or a date out of range, an unknown value of an enum; a null, a check, a trigger. */
+const UNSTORABLE = /^(?:22001|22003|22008|22009|22P02|23502|23514|P0001)$/
+/** Foreign keys, exclusions. */
+const CONFLICT = /^(?:23001|23503|23P01)$/
+
+/** The codes of PostgreSQL and Node, then the messages of pg, for lost connections and servers that take no work. */
+const UNAVAILABLE =
+  /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
+const LOST =
+  /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
+
+function findFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error ? String(error.code) : ''
+  if (code === '23505') return uniqueFailure(error)
+  if (code === '40001' || code === '40P01' || isStale(error, code)) return { kind: 'again' }
+  if (code === '54000') {
+    // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
+    const index = /"([^"]+)"/.exec(error.message)?.[1]
+    return { kind: 'unstorable', index }
+  }
+  if (UNSTORABLE.test(code)) {
+    const column = 'column' in error ? error.column : undefined
+    return { kind: 'unstorable', columns: typeof column === 'string' ? [column] : [] }
+  }
+  if (CONFLICT.test(code)) return { kind: 'conflict' }
+  if (code === '53100') return { kind: 'full' }
+  if (code === '57014') return { kind: 'cancelled' }
+  // If all addresses of a host fail, Node throws one error for them.
+  const [first] = error instanceof AggregateError ? error.errors : []
+  if (first !== undefined && code === '') return findFailure(first)
+  return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
+}
+
+/** Whether a prepared statement is not valid, as when its table was altered: it is prepared again, or not at all. */
+function isStale(error: Error, code: string): boolean {
+  // The message is in the server's language.
+  const revalidated = 'routine' in error && error.routine === 'RevalidateCachedQuery'
+  return code === '26000' || code === '42P05' || (code === '0A000' && revalidated)
+}
+
+function uniqueFailure(error: Error): Failure {
+  const index = 'constraint' in error ? String(error.constraint) : undefined
+  const detail = 'detail' in error ? String(error.detail) : ''
+  // `Key (paint, "Remark")=(…) already exists.`
+  const [, list] = /^[^(]*\((.+?)\)=\(/.exec(detail) ?? []
+  const columns = list
+    ?.split(', ')
+    .map(name => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
+  return { kind: 'unique', index, columns }
+}

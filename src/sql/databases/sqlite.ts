@@ -1,0 +1,119 @@
+// SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
+// node:sqlite in a wrapper (docs/databases.md).
+
+import type { Path } from '../../schema/paths.ts'
+import { findLiteral, type LikeStep } from '../../store/selection.ts'
+import type { SqlDatabase } from './database.ts'
+import { type Fragment, sql } from './sql-text.ts'
+
+/** Prints a JSON path as a literal, so that an index on the same expression serves it. */
+function toJsonPath(path: Path): Fragment {
+  return sql.lit(path.reduce((above, name) => `${above}."${name}"`, '$'))
+}
+
+/** The JSON type of a value inside a column, as SQLite names it. */
+function typeInside(column: Fragment, path: Path): Fragment {
+  return sql`json_type(${column}, ${toJsonPath(path)})`
+}
+
+const COLUMN_TYPES = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  real: 'REAL',
+  boolean: 'INTEGER',
+  json: 'TEXT',
+} as const
+
+const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
+const NOT_NULL = 'NOT NULL constraint failed: '
+const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|PROTOCOL|READONLY)/
+/** Another connection writes. By its message: node:sqlite has one code for all errors. */
+const LOCKED = /^database is locked/
+/** As of any driver. */
+const FULL = /^database or disk is full/
+const CLOSED = /connection is not open|database is not open|already been destroyed/
+
+export const sqlite: SqlDatabase = {
+  name: 'sqlite',
+  placeholder: () => '?',
+  types: COLUMN_TYPES,
+  catalog(table) {
+    const [name = '', schema = 'main'] = table.split('.').reverse()
+    const schemaTable = sql`${sql.id(schema)}.sqlite_schema`
+    const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
+    return sql`select p.name as name, upper(p.type) as type,
+        exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
+        exists (select 1 from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as has_triggers,
+        case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
+          then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
+            or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
+        from pragma_table_xinfo(${name}, ${schema}) as p`
+  },
+  keepsExactly: (type, as) => type === COLUMN_TYPES[as],
+  serial: true,
+  begin: ['begin immediate'],
+  beginTransaction: ['begin immediate'],
+  beginRead: ['begin'],
+  beginSetup: ['begin immediate'],
+  longestName: Number.POSITIVE_INFINITY,
+  nativeFor: () => undefined,
+  supportsDmlInCte: false,
+  overriding: sql``,
+  forUpdate: sql``,
+  now: sql`cast((julianday('now') - 2440587.5) * 86400000 as integer)`,
+  boolean: Number,
+  bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
+  read: column => column,
+  text: value => value,
+  json: (column, path) => sql`json_extract(${column}, ${toJsonPath(path)})`,
+  has: (column, path) => sql`coalesce(${typeInside(column, path)}, 'null') <> 'null'`,
+  holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
+  anyElement: (column, path, _kind, test) =>
+    sql`exists (select 1 from json_each(${column}, ${toJsonPath(path)}) as rest_e where ${test(sql.raw('rest_e.value'))})`,
+  /** Computed from its parts: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
+  instant:
+    text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000
+    + case when substr(${text}, 17, 1) = ':' then cast(round(cast(substr(${text}, 18, 6) as real) * 1000) as integer) else 0 end
+    - case when ${text} glob '*[+-][0-9][0-9]:[0-9][0-9]' then (case substr(${text}, -6, 1) when '-' then -1 else 1 end) * (substr(${text}, -5, 2) * 60 + substr(${text}, -2)) * 60000 else 0 end)`,
+  like(text, pattern) {
+    const matches = sql`${text} glob ${pattern.map(globOf).join('')}`
+    const literal = findLiteral(pattern)
+    // Trying the whole pattern at each place of a long text would take a hundred times as long.
+    return literal === undefined ? matches : sql`(instr(${text}, ${literal}) > 0 and ${matches})`
+  },
+  contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
+  orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  // The changes of this connection, and those of all others.
+  state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
+  failure(error) {
+    if (!(error instanceof Error)) return undefined
+    const unique = UNIQUE.exec(error.message)
+    if (unique?.[1] !== undefined) return { kind: 'unique', index: unique[1] }
+    if (unique?.[2] !== undefined) {
+      // `table.column, table.column`; neither has a comma and a space in its name.
+      const columns = unique[2].split(', ').map(columnOf)
+      return { kind: 'unique', columns }
+    }
+    const [, place] = error.message.split(NOT_NULL)
+    if (place !== undefined) return { kind: 'unstorable', columns: [columnOf(place)] }
+    if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
+    if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
+    const code = 'code' in error ? String(error.code) : ''
+    if (code === 'SQLITE_CONSTRAINT_TRIGGER') return { kind: 'unstorable' }
+    if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
+    if (code === 'SQLITE_FULL' || FULL.test(error.message)) return { kind: 'full' }
+    const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
+    return lost ? { kind: 'unavailable' } : undefined
+  },
+}
+
+/** Takes the column out of `table.column`. */
+function columnOf(place: string): string {
+  return place.slice(place.indexOf('.') + 1)
+}
+
+function globOf(step: LikeStep): string {
+  if (step === 'run') return '*'
+  if (step === 'one') return '?'
+  return /[[*?]/.test(step.char) ? `[${step.char}]` : step.char
+}

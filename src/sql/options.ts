@@ -1,0 +1,62 @@
+// The options of `sqlStore`.
+import type { Kysely } from 'kysely'
+import { BOOLEAN, FUNCTION, having, needed, oneOf, type Rules, wholeFrom } from '../options.ts'
+import type { DatabaseName } from './databases/database.ts'
+import { DATABASES } from './databases/databases.ts'
+import { TABLE_MAPPING_RULES, type TableMappingOptions } from './table/table-mapping.ts'
+
+/** What `sqlStore` takes. */
+export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
+  /**
+   * The user's Kysely. It stays open after `close()`. For SQLite, see {@link prepareSqlite}; a pool of pg must
+   * have gone through {@link preparePostgres}.
+   */
+  readonly db: Kysely<Database>
+  /** Which database it is. Default: what the adapter of the Kysely says. */
+  readonly database?: DatabaseName | undefined
+  /**
+   * Whether missing tables and indexes are made at first use; existing ones are never altered.
+   * Default false: {@link createTableSql} prints the statements for a migration.
+   */
+  readonly create?: boolean | undefined
+  /**
+   * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
+   * ever removed or changed. It also makes missing tables and indexes, as `create` does. A required column
+   * without a default is still an error. Default false: {@link alterTableSql} prints the statements.
+   */
+  readonly migrate?: boolean | undefined
+  /**
+   * How long a statement of this store may take in PostgreSQL, in milliseconds; then it is cancelled, and the
+   * call throws an `UnavailableError`. The wait for a connection does not count. Other statements on the
+   * same pool are not limited. Outside of transactions it needs {@link preparePostgres}. Default: no limit.
+   */
+  readonly timeout?: number | undefined
+  /**
+   * Whether exact totals are remembered until the database changes. Default true; set false for a
+   * database that calls itself PostgreSQL but is another. It never applies to a standby, a view, whose rows may
+   * change with the time, a foreign table, or a table with row security.
+   */
+  readonly rememberTotals?: boolean | undefined
+  /**
+   * How many rows of SQLite one statement may read for a list or a count that no index serves: its driver
+   * cannot be stopped. More rows are read in slices of some milliseconds, with other requests in between;
+   * rows written meanwhile may be found or not. Default 100,000.
+   */
+  readonly maxScan?: number | undefined
+  /**
+   * The time in milliseconds since 1970. Default `Date.now`, and for idempotency keys the clock of the database.
+   */
+  readonly clock?: (() => number) | undefined
+}
+
+export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
+  ...TABLE_MAPPING_RULES,
+  db: needed(having('a Kysely', 'getExecutor')),
+  database: oneOf(...Object.keys(DATABASES)),
+  create: BOOLEAN,
+  migrate: BOOLEAN,
+  timeout: wholeFrom(1),
+  maxScan: wholeFrom(1),
+  rememberTotals: BOOLEAN,
+  clock: FUNCTION,
+}

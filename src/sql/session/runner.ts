@@ -1,0 +1,63 @@
+// What statements run on: a connection, a database, or one transaction.
+import { CompiledQuery, type QueryResult } from 'kysely'
+import type { StoreOptions } from '../../store/store.ts'
+import { type Fragment, type PlaceholderStyle, print } from '../databases/sql-text.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** A statement printed once, to be run again with other values. */
+export type Statement = CompiledQuery<Row>
+
+/** Runs statements on one connection, in or outside of a transaction. */
+export interface Runner {
+  /**
+   * Whether it is inside a transaction of the user's program, or on the second connection that reads beside one:
+   * totals are not remembered then.
+   */
+  readonly apart: boolean
+  run(statement: Statement, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
+  /** Runs a statement without values, and drops its rows. */
+  exec(text: string): Promise<unknown>
+}
+
+/** What a table runs its statements on: its database, or one transaction. */
+export interface StatementSession {
+  /**
+   * Reads by statements that need not see the same moment.
+   * @param slow whether the work may take long, so that it leaves some connections to others.
+   */
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions, slow?: boolean): Promise<T>
+  /**
+   * Writes all of the work or nothing of it. The work may be run again from its start.
+   * @param single whether the work is one statement, which is a transaction by itself.
+   */
+  write<T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<T>
+  /**
+   * Writes as `write` does. Writes that wait at the same time share a commit. One call of the work gets
+   * all inputs that wait for it.
+   */
+  writeShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<Result>
+}
+
+/** Does the work for several inputs; returns the results in the order of the inputs. */
+export type SharedWork<Input, Result> = (
+  inputs: readonly Input[],
+  runner: Runner,
+) => Promise<readonly Result[]>
+
+/** The parts of a compiled query that only Kysely's plugins read. */
+export const RAW = CompiledQuery.raw('')
+
+export function compile(database: PlaceholderStyle, statement: Fragment): Statement {
+  // Rows have their columns by name, whatever the statement is.
+  return { ...RAW, ...print(statement, database) } as Statement
+}

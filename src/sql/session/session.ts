@@ -1,0 +1,294 @@
+// The way to a database: connections, transactions, and writes that share a commit.
+import { emitWarning } from 'node:process'
+import type { DatabaseConnection, QueryExecutor } from 'kysely'
+import { onAbort } from '../../store/abort.ts'
+import { DiskFullError, UnavailableError } from '../../store/errors.ts'
+import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Cancellable, findLink, type Link, runCancellable } from './cancel.ts'
+import { checkPooler } from './prepared.ts'
+import { RAW, type Row, type Runner, type SharedWork, type StatementSession } from './runner.ts'
+import type { SharedDatabase } from './shared-database.ts'
+import { whenSlow } from './slow.ts'
+import { runBatch, takeWrites, type Write } from './writes.ts'
+
+/** How long work that meets a lock or a conflict is retried, and the pauses in between; milliseconds. */
+const RETRY_TIMEOUT_MS = 5000
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 100
+
+/** The longest time of a timer, and of a statement in PostgreSQL, in milliseconds: 24 days. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+
+/** How many slow reads run at the same time. */
+const MAX_SLOW = 4
+
+/** Runs work on a database. Each method rejects with the signal's reason, or an `UnavailableError`. */
+export class Session implements StatementSession {
+  readonly #executor: QueryExecutor
+  readonly #shared: SharedDatabase
+  readonly #database: SqlDatabase
+  readonly #timeout: number | undefined
+  #queue: Write[] = []
+  #flushing = false
+  /** The last turn on the only connection. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  /** @param timeout how long a statement may take in the database, in milliseconds. */
+  constructor(shared: SharedDatabase, database: SqlDatabase, timeout: number | undefined) {
+    this.#executor = shared.executor
+    this.#shared = shared
+    this.#database = database
+    this.#timeout = timeout === undefined ? undefined : Math.min(timeout, LONGEST_TIMEOUT_MS)
+  }
+
+  /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
+  async setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
+    if (!this.#database.serial) await checkPooler(this.#executor)
+    const { beginSetup, beginRead } = this.#database
+    return this.#transact(makes ? beginSetup : beginRead, work, {})
+  }
+
+  /** If the signal is aborted, the promise rejects at once, even while it waits for a connection. */
+  read<T>(
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions = {},
+    slow = false,
+  ): Promise<T> {
+    const run = () => this.#transact(undefined, work, options, this.#shared.reader)
+    if (this.#database.serial) return run()
+    const result = slow ? this.#inLine(run) : run()
+    return new Promise((resolve, reject) => {
+      // Making a signal costs a fifth of a read, and most reads end before they are slow.
+      let stop = whenSlow(() => {
+        const { signal } = options
+        if (signal) stop = onAbort(signal, () => reject(signal.reason))
+      })
+      result.then(resolve, reject).finally(() => stop())
+    })
+  }
+
+  write<T>(
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions = {},
+    single = false,
+  ): Promise<T> {
+    if (this.#database.serial) {
+      return this.writeShared(undefined, async (_, runner) => [await work(runner)], options, single)
+    }
+    const begin = single ? undefined : this.#database.begin
+    return this.#transact(begin, work, options)
+  }
+
+  writeShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options: StoreOptions = {},
+    single = false,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ input, work, options, single, resolve, reject })
+      if (!this.#flushing) void this.#flush()
+    })
+  }
+
+  /**
+   * Runs work in a transaction of the user's program, and again after a conflict.
+   * @param work gets the number of earlier tries.
+   */
+  async transaction<T>(
+    work: (runner: Runner, tries: number) => Promise<T>,
+    options: StoreOptions,
+  ): Promise<T> {
+    let tries = 0
+    this.#shared.transactions++
+    try {
+      const { beginTransaction } = this.#database
+      const counted = (runner: Runner) => work(runner, tries++)
+      // In line here, and not for a lock of the database: that would occupy connections.
+      const inLine = <R>(run: () => Promise<R>) => this.#shared.queue.run(run, options, tries > 0)
+      return await this.#transact(beginTransaction, counted, options, undefined, inLine)
+    } finally {
+      this.#shared.transactions--
+    }
+  }
+
+  /** Runs slow work, a few at a time: more would be no faster, and would occupy all connections of a pool. */
+  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const { slow } = this.#shared
+    if (slow.running >= MAX_SLOW) await new Promise<void>(resolve => slow.waiting.push(resolve))
+    else slow.running++
+    try {
+      return await work()
+    } finally {
+      const next = slow.waiting.shift()
+      if (next) next()
+      else slow.running--
+    }
+  }
+
+  async #flush(): Promise<void> {
+    this.#flushing = true
+    // Requests that came at the same time add their writes first.
+    const pause = new Promise(resolve => setImmediate(resolve))
+    // Reads of SQLite wait for no event: without this turn they could keep the writes waiting for ever.
+    if (this.#database.serial) this.#turn = this.#turn.then(() => pause)
+    await pause
+    while (this.#queue.length > 0) await this.#commit(takeWrites(this.#queue))
+    this.#flushing = false
+  }
+
+  async #commit(writes: Write[]): Promise<void> {
+    const { begin } = this.#database
+    const [first] = writes
+    if (!first) return
+    try {
+      if (writes.length === 1) {
+        const work = async (runner: Runner) => (await first.work([first.input], runner))[0]
+        first.resolve(await this.#transact(first.single ? undefined : begin, work, first.options))
+        return
+      }
+      const work = (runner: Runner) => runBatch(writes, runner, this.#database)
+      for (const [at, result] of (await this.#transact(begin, work, {})).entries()) {
+        if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
+        else writes[at]?.reject(toStoreError(result.reason, this.#database))
+      }
+    } catch (error) {
+      for (const { reject } of writes) reject(error)
+    }
+  }
+
+  /** Runs work, in a transaction if it has a `begin`, and again after a conflict. */
+  async #transact<T>(
+    begin: readonly string[] | undefined,
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions,
+    reader?: QueryExecutor,
+    enter: <R>(run: () => Promise<R>) => Promise<R> = run => run(),
+  ): Promise<T> {
+    let until: number | undefined
+    for (let tries = 0; ; tries++) {
+      try {
+        throwIfAborted(options)
+        const onReader = reader !== undefined && this.#shared.transactions > 0
+        const onConnection = (connection: DatabaseConnection, link?: Link | null) => {
+          const plain = createRunner(connection, options, onReader)
+          // In a transaction the server itself limits each statement.
+          const limit = begin ? undefined : this.#timeout
+          const runner = link ? cancellable(plain, { connection, link, options, limit }) : plain
+          if (!begin) return work(runner)
+          return inTransaction(this.#limited(begin, link), () => work(runner), plain)
+        }
+        return await enter(() => this.#onConnection(onReader ? reader : undefined, onConnection))
+      } catch (error) {
+        const kind = this.#database.failure(error)?.kind
+        if (kind === 'cancelled') throwIfAborted(options)
+        until ??= performance.now() + RETRY_TIMEOUT_MS
+        if (kind !== 'again' || performance.now() >= until) {
+          throw toStoreError(error, this.#database)
+        }
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
+        await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
+      }
+    }
+  }
+
+  /** Limits each statement of a transaction, and what others run on the connection afterwards not. */
+  #limited(begin: readonly string[], link: Link | null | undefined): readonly string[] {
+    const limit = this.#timeout === undefined ? undefined : this.#database.limit?.(this.#timeout)
+    if (limit === undefined || begin === this.#database.beginSetup) return begin
+    // pg sends several statements at once; other drivers may not.
+    return link ? [`${begin.join('; ')}; ${limit}`] : [...begin, limit]
+  }
+
+  #onConnection<T>(
+    reader: QueryExecutor | undefined,
+    work: (connection: DatabaseConnection, link?: Link | null) => Promise<T>,
+  ): Promise<T> {
+    if (reader) return reader.provideConnection(connection => work(connection))
+    if (!this.#database.serial) {
+      return this.#executor.provideConnection(async connection => {
+        const link = await findLink(connection)
+        if (!link) this.#warn()
+        return work(connection, link)
+      })
+    }
+    // One after another: Kysely's lock would wake all waiting calls each time.
+    const result = this.#turn.then(() =>
+      this.#executor.provideConnection(connection => work(connection)),
+    )
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  /** Says once for each database that its statements run on when nobody waits for them any more. */
+  #warn(): void {
+    if (this.#shared.warned) return
+    this.#shared.warned = true
+    emitWarning(
+      'Statements on this PostgreSQL cannot be cancelled: what is aborted, or takes longer than `timeout`, runs on in the database. Let a pool of pg go through preparePostgres() before it is used',
+      { code: 'REST_CONVENTIONS_NO_CANCEL' },
+    )
+  }
+}
+
+/** Runs each statement so that it can be cancelled. */
+function cancellable(plain: Runner, context: Cancellable): Runner {
+  return {
+    apart: plain.apart,
+    run: (...input) => runCancellable(() => plain.run(...input), context),
+    exec: text => runCancellable(() => plain.exec(text), context),
+  }
+}
+
+function createRunner(
+  connection: DatabaseConnection,
+  options: StoreOptions,
+  apart: boolean,
+): Runner {
+  return {
+    apart,
+    // The connection of SQLite throws where that of PostgreSQL rejects.
+    async run(statement, parameters = statement.parameters) {
+      throwIfAborted(options)
+      return connection.executeQuery<Row>({ ...statement, parameters })
+    },
+    exec: async text => connection.executeQuery({ ...RAW, sql: text }),
+  }
+}
+
+async function inTransaction<T>(
+  begin: readonly string[],
+  work: () => Promise<T>,
+  runner: Runner,
+): Promise<T> {
+  let begun = false
+  try {
+    for (const each of begin) {
+      await runner.exec(each)
+      begun = true
+    }
+    const result = await work()
+    await runner.exec('commit')
+    return result
+  } catch (error) {
+    // After a lost connection, or an error that ended the transaction, there is nothing to roll back.
+    if (begun) await runner.exec('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+export function toStoreError(error: unknown, database: SqlDatabase): unknown {
+  switch (database.failure(error)?.kind) {
+    case 'unavailable':
+      return new UnavailableError('The database cannot be reached', { cause: error })
+    case 'full':
+      return new DiskFullError({ cause: error })
+    case 'again':
+      return new UnavailableError('The database is busy with other writes', { cause: error })
+    case 'cancelled':
+      return new UnavailableError('The database took too long', { cause: error })
+    default:
+      return error
+  }
+}

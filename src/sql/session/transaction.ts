@@ -1,0 +1,107 @@
+// Transactions of programs: calls on several tables, one after another on one connection.
+
+import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
+import { untilAborted } from '../../store/store-queue.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { SEQUENCES } from '../databases/table-names.ts'
+import type { Runner, SharedWork, StatementSession } from './runner.ts'
+import { type Session, toStoreError } from './session.ts'
+import { undoable } from './writes.ts'
+
+/** An error that the work itself has thrown: it is never retried, even if it looks like one of the database. */
+class Undone {
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    this.reason = reason
+  }
+}
+
+/**
+ * Runs work in one transaction. After a conflict with another it runs again alone, so that each succeeds in
+ * the end.
+ */
+export async function runTransaction<T>(
+  session: Session,
+  database: SqlDatabase,
+  work: (session: StatementSession) => Promise<T>,
+  options: StoreOptions,
+): Promise<T> {
+  const run = async (runner: Runner, tries: number) => {
+    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, tries > 0))
+    const transaction = new TransactionSession(runner, database)
+    try {
+      const result = await untilAborted(work(transaction), options)
+      await transaction.end()
+      if (transaction.failure === undefined) return result
+    } catch (error) {
+      await transaction.end()
+      throw transaction.failure ?? new Undone(error)
+    }
+    throw transaction.failure
+  }
+  try {
+    return await session.transaction(run, options)
+  } catch (error) {
+    throw error instanceof Undone ? error.reason : error
+  }
+}
+
+/** Runs the calls of one transaction, one after another. Some failures end the whole transaction. */
+class TransactionSession implements StatementSession {
+  /** Why the transaction cannot be committed, even if the work catches the error. */
+  failure: unknown
+  readonly #runner: Runner
+  readonly #database: SqlDatabase
+  #turn: Promise<unknown> = Promise.resolve()
+  #ended = false
+
+  constructor(runner: Runner, database: SqlDatabase) {
+    this.#runner = { ...runner, apart: true }
+    this.#database = database
+  }
+
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    return this.#inTurn(() => work(this.#runner), options)
+  }
+
+  async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    const run = () => undoable(() => work(this.#runner), this.#runner, this.#database)
+    const result = await this.#inTurn(run, options)
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  }
+
+  writeShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+  ): Promise<Result> {
+    // One input, one result.
+    return this.write(async runner => (await work([input], runner))[0] as Result, options)
+  }
+
+  /** Refuses further calls, and waits for the running ones. */
+  async end(): Promise<void> {
+    this.#ended = true
+    await this.#turn
+  }
+
+  #inTurn<T>(work: () => Promise<T>, options: StoreOptions | undefined): Promise<T> {
+    if (this.#ended) {
+      const message = 'The transaction has ended: its stores take no more calls'
+      return Promise.reject(new TypeError(message))
+    }
+    const result = this.#turn.then(async () => {
+      throwIfAborted(options)
+      try {
+        return await work()
+      } catch (error) {
+        this.failure ??= error
+        throw toStoreError(error, this.#database)
+      }
+    })
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+}

@@ -1,0 +1,92 @@
+// Writes that share a commit: on most disks the commit costs more than the write.
+
+import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
+import type { Failure, SqlDatabase } from '../databases/database.ts'
+import type { Runner } from './runner.ts'
+/** A write that waits for its turn. */
+export interface Write {
+  readonly input: unknown
+  readonly options: StoreOptions
+  /** Whether the work on this input alone is one statement, which is a transaction by itself. */
+  readonly single: boolean
+  // Methods, so that a queue holds writes of all types: work gets only inputs that came with it.
+  work(inputs: readonly unknown[], runner: Runner): Promise<readonly unknown[]>
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+const MAX_WRITES = 100
+
+/** Takes the next writes out of a queue, and rejects those whose signal is aborted by now. */
+export function takeWrites(queue: Write[]): Write[] {
+  return queue.splice(0, MAX_WRITES).filter(({ options, reject }) => {
+    try {
+      throwIfAborted(options)
+      return true
+    } catch (reason) {
+      reject(reason)
+      return false
+    }
+  })
+}
+
+const SAVEPOINT = 'rest_write'
+
+/**
+ * Does several writes in one transaction. Each can fail alone.
+ * @throws an error that all of them share.
+ */
+export async function runBatch(
+  writes: readonly Write[],
+  runner: Runner,
+  database: SqlDatabase,
+): Promise<PromiseSettledResult<unknown>[]> {
+  // Usually none fails: then one savepoint is enough, and rows are inserted together.
+  const all = await undoable(() => runAll(writes, runner), runner, database)
+  if (all.status === 'fulfilled') {
+    return all.value.map(value => ({ status: 'fulfilled', value }))
+  }
+  const results: PromiseSettledResult<unknown>[] = []
+  for (const { work, input } of writes) {
+    const runOne = async () => (await work([input], runner))[0]
+    results.push(await undoable(runOne, runner, database))
+  }
+  return results
+}
+
+/** Does all writes. Neighbours with the same work share one call of it. */
+async function runAll(writes: readonly Write[], runner: Runner): Promise<unknown[]> {
+  const results: unknown[] = []
+  for (let first = writes[0]; first; first = writes[results.length]) {
+    const { work } = first
+    const rest = writes.slice(results.length)
+    const end = rest.findIndex(write => write.work !== work)
+    const inputs = rest.slice(0, end < 0 ? undefined : end).map(({ input }) => input)
+    results.push(...(await work(inputs, runner)))
+  }
+  return results
+}
+
+/** Failures that end the whole transaction, or concern every write in it. */
+const SHARED: ReadonlySet<Failure['kind'] | undefined> = new Set([
+  'unavailable',
+  'full',
+  'again',
+  'cancelled',
+] as const)
+
+/** Runs work within a savepoint: a failure undoes only the work. */
+export async function undoable<T>(
+  work: () => Promise<T>,
+  runner: Runner,
+  database: SqlDatabase,
+): Promise<PromiseSettledResult<T>> {
+  await runner.exec(`savepoint ${SAVEPOINT}`)
+  const [result] = await Promise.allSettled([work()])
+  if (result.status === 'rejected') {
+    if (SHARED.has(database.failure(result.reason)?.kind)) throw result.reason
+    await runner.exec(`rollback to ${SAVEPOINT}`)
+  }
+  await runner.exec(`release savepoint ${SAVEPOINT}`)
+  return result
+}

@@ -1,0 +1,117 @@
+// Idempotency keys in a database, so that they outlive the process and are shared by nodes.
+
+import type { Json } from '../../schema/values.ts'
+import { UnavailableError } from '../../store/errors.ts'
+import {
+  CLAIM_TTL_MS,
+  type IdempotencyRecord,
+  type KeepOptions,
+  RECORD_TTL_MS,
+  type StoreOptions,
+} from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
+import { IDEMPOTENCY } from '../databases/table-names.ts'
+import { compile, type Runner, type StatementSession } from '../session/runner.ts'
+
+const table = sql.table(IDEMPOTENCY)
+
+/** How often expired keys are removed, in milliseconds. */
+const SWEEP_INTERVAL_MS = 60_000
+
+export type IdempotencyRecords = ReturnType<typeof createRecords>
+
+/**
+ * Creates the records of one table's keys; other tables may have the same keys.
+ * @param clock the time in milliseconds since 1970. Default: the clock of the database, since processes share the keys.
+ */
+export function createRecords(
+  database: SqlDatabase,
+  name: string,
+  clock: (() => number) | undefined,
+) {
+  let swept = Number.NEGATIVE_INFINITY
+  const is = (key: string) => sql`name = ${name} and key = ${key}`
+
+  /** The time so many milliseconds from now. */
+  function after(milliseconds: number): Fragment {
+    return clock ? sql`${clock() + milliseconds}` : sql`${database.now} + ${sql.lit(milliseconds)}`
+  }
+
+  function updateAnswer(
+    key: string,
+    answer: Json,
+    { keepFor = RECORD_TTL_MS }: KeepOptions,
+  ): Fragment {
+    const until = after(keepFor)
+    return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${is(key)} and answer is null`
+  }
+
+  /**
+   * Keeps the answer of a claimed key, within the caller's transaction.
+   * @throws UnavailableError for a claim that has expired: another request may have it.
+   */
+  async function keepAnswer(
+    key: string,
+    answer: Json,
+    { run }: Runner,
+    options: KeepOptions = {},
+  ): Promise<void> {
+    const { numAffectedRows } = await run(compile(database, updateAnswer(key, answer, options)))
+    if (numAffectedRows === 1n) return
+    throw new UnavailableError('The claim of the idempotency key has expired')
+  }
+
+  return {
+    keepAnswer,
+    async claim(
+      session: StatementSession,
+      key: string,
+      fingerprint: string,
+      options?: StoreOptions,
+    ): Promise<IdempotencyRecord> {
+      // One statement is a transaction by itself.
+      const write = (statement: Fragment) =>
+        session.write(({ run }) => run(compile(database, statement)), options, true)
+      const now = after(0)
+      if (performance.now() >= swept + SWEEP_INTERVAL_MS) {
+        swept = performance.now()
+        await write(sql`delete from ${table} where expires_at <= ${now}`)
+      }
+      for (;;) {
+        // One statement claims: of several at the same time, one changes a row and has the key.
+        const claimed = await write(
+          sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${fingerprint}, ${after(CLAIM_TTL_MS)}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`,
+        )
+        if (claimed.rows.length > 0) return { state: 'new' }
+        // By `write` too: a read may go to another connection, and this one must see the key.
+        const find = sql`select fingerprint, answer from ${table} where ${is(key)}`
+        const [known] = (await write(find)).rows
+        // Freed in between: claim it again.
+        if (!known) continue
+        const record = { fingerprint: String(known.fingerprint) }
+        if (typeof known.answer !== 'string') return { state: 'running', ...record }
+        return { state: 'done', ...record, answer: JSON.parse(known.answer) }
+      }
+    },
+    /**
+     * Keeps the answer of a claimed key; without an answer the key is free again.
+     * @throws UnavailableError in a transaction, as `keepAnswer` does.
+     */
+    async complete(
+      session: StatementSession,
+      key: string,
+      answer: Json | undefined,
+      options: KeepOptions = {},
+    ): Promise<void> {
+      const free = sql`delete from ${table} where ${is(key)} and answer is null`
+      const write = async (runner: Runner) => {
+        if (answer !== undefined && runner.apart) return keepAnswer(key, answer, runner, options)
+        await runner.run(
+          compile(database, answer === undefined ? free : updateAnswer(key, answer, options)),
+        )
+      }
+      await session.write(write, options, true)
+    },
+  }
+}

@@ -1,0 +1,192 @@
+// Builds the statements of lists and counts: what is selected, in which order, and from which place on.
+
+import type { Scalar } from '../../schema/values.ts'
+import type { Selection, SortKey } from '../../store/selection.ts'
+import type { Slice } from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
+import type { ColumnExpression } from '../table/columns.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
+
+export type Filters = Pick<Selection, 'where' | 'search'>
+
+/** What a statement selects in addition to the items, at the same moment. */
+export interface Extras {
+  /** `rest_total`: the number of matches. */
+  readonly total: boolean
+  /** `rest_state`: the state of the database. */
+  readonly state: boolean
+}
+
+/** Selects one row with the total, the state, or both. */
+export function selectExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment {
+  return sql`select ${sql.join(listExtras(filters, extras, mapping))}`
+}
+
+/** Selects a row for each match, for the planner's estimate. */
+export function matchesStatement(filters: Filters, mapping: TableMapping): Fragment {
+  return sql`select 1 from ${mapping.from}${whereClause([buildCondition(filters, mapping)])}`
+}
+
+function listExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment[] {
+  const columns: Fragment[] = []
+  if (extras.total) {
+    const condition = whereClause([buildCondition(filters, mapping)])
+    columns.push(sql`(select count(*) from ${mapping.from}${condition}) as rest_total`)
+  }
+  // As a subquery it runs once, not for each row.
+  if (extras.state) columns.push(sql`(select ${mapping.database.state}) as rest_state`)
+  return columns
+}
+
+/** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */
+export function listStatement(
+  selection: Selection,
+  slice: Slice,
+  extras: Extras,
+  mapping: TableMapping,
+  columns: Fragment,
+): Fragment {
+  const { sort } = selection
+  const condition = buildCondition(selection, mapping)
+  const more = listExtras(selection, extras, mapping)
+  const backward = 'key' in slice && slice.backward
+  const [range, ...ranges] =
+    'key' in slice && slice.key
+      ? rangesAfter(sort, slice.key, backward, mapping)
+      : [{ condition: undefined, order: buildOrder(sort, backward, mapping) }]
+  const rows = (columns: readonly Fragment[], part = range) =>
+    sql`select ${sql.join(columns)} from ${mapping.from}${whereClause([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
+  if (ranges.length === 0) {
+    const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
+    return sql`${rows([...more, columns])}${offset}`
+  }
+  const keys = sortColumns(sort, backward, mapping)
+  const keyed = [columns, ...keys.map(({ column }) => column)]
+  const parts = [range, ...ranges].map(part => sql`select * from (${rows(keyed, part)}) as part`)
+  const selected = sql.join([...more, sql.raw('page.*')])
+  return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
+}
+
+/** Builds the `order by` of a sort, or of its reverse. */
+export function buildOrder(
+  sort: readonly SortKey[],
+  backward: boolean,
+  mapping: TableMapping,
+): Fragment {
+  return sql.join(
+    sort.map(({ path, descending }) => {
+      const { order, nullable } = mapping.find(path)
+      return mapping.database.orderBy(order, descending !== backward, nullable)
+    }),
+  )
+}
+
+type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
+
+/** A part of the rows after a place, and their order, which an index may have. */
+export interface Range {
+  readonly condition: Fragment
+  readonly order: Fragment
+}
+
+/**
+ * Builds the ranges after a place in a sort (before it, if backward), in their order. If both nulls
+ * and values follow, an index finds the place only in two ranges.
+ */
+export function rangesAfter(
+  sort: readonly SortKey[],
+  key: Key,
+  backward: boolean,
+  mapping: TableMapping,
+): readonly [Range, ...Range[]] {
+  const keys = sort.map(({ path, descending }, index) => {
+    const value = key[index] ?? null
+    return { at: mapping.find(path), value, down: descending !== backward }
+  })
+  const order = buildOrder(sort, backward, mapping)
+  const { database } = mapping
+  const [first, ...others] = keys
+  const [by, ...rest] = sort
+  const both = first?.at.nullable && (first.value !== null) === first.down && others.length > 0
+  if (!both || !by) return [{ condition: afterCondition(keys, database), order }]
+  // All nulls are equal in the first key: in the direction of the next key, an index has their order.
+  const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]
+  const { at, down } = first
+  const bounded = { ...first, at: { ...at, nullable: false } }
+  const values = down
+    ? afterCondition([bounded, ...others], database)
+    : sql`${at.order} is not null`
+  const isNull = sql`${at.order} is null`
+  const nulls = down ? isNull : sql`${isNull} and ${afterCondition(others, database)}`
+  const ofValues = { condition: values, order }
+  const ofNull = { condition: nulls, order: buildOrder(alike, backward, mapping) }
+  return down ? [ofValues, ofNull] : [ofNull, ofValues]
+}
+
+/**
+ * Builds the condition of the rows after a place. If all keys have one direction, whole rows are compared,
+ * as an index orders them. Else a bound of the first key comes first, by which an index finds about the place.
+ */
+function afterCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragment {
+  const beyond = (index: number): Fragment => {
+    const each = keys[index]
+    if (!each) return FALSE
+    const strictly = strictlyAfter(each, database)
+    if (index === keys.length - 1) return strictly
+    const { at, value } = each
+    const same =
+      value === null
+        ? sql`${at.order} is null`
+        : sql`${at.order} = ${bindValue(value, at, database)}`
+    return sql`(${strictly} or (${same} and ${beyond(index + 1)}))`
+  }
+  const whole = keys.length > 1 ? rowCondition(keys, database) : undefined
+  if (whole) return whole
+  const [first] = keys
+  const bound = first && keys.length > 1 ? leadingBound(first, database) : undefined
+  return bound ? sql`${bound} and ${beyond(0)}` : beyond(0)
+}
+
+interface CursorKey {
+  readonly at: ColumnExpression
+  readonly value: Scalar | null
+  readonly down: boolean
+}
+
+/** Compares whole rows; `undefined` if nulls matter or the keys have different directions. */
+function rowCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragment | undefined {
+  const down = keys[0]?.down ?? false
+  const bound: Fragment[] = []
+  for (const { at, value, down: each } of keys) {
+    if (each !== down || value === null || (down && at.nullable)) return undefined
+    bound.push(bindValue(value, at, database))
+  }
+  const row = sql.join(keys.map(({ at }) => at.order))
+  return sql`(${row}) ${sql.raw(down ? '<' : '>')} (${sql.join(bound)})`
+}
+
+function strictlyAfter({ at, value, down }: CursorKey, database: SqlDatabase): Fragment {
+  if (value === null) return down || !at.nullable ? FALSE : sql`${at.order} is not null`
+  const bound = bindValue(value, at, database)
+  if (!down) return sql`${at.order} > ${bound}`
+  const less = sql`${at.order} < ${bound}`
+  return at.nullable ? sql`(${less} or ${at.order} is null)` : less
+}
+
+function leadingBound({ at, value, down }: CursorKey, database: SqlDatabase): Fragment | undefined {
+  if (value === null) return down ? sql`${at.order} is null` : undefined
+  if (down && at.nullable) return undefined
+  return sql`${at.order} ${sql.raw(down ? '<=' : '>=')} ${bindValue(value, at, database)}`
+}
+
+/** Builds a column for each value of a sort, and the order by these columns. */
+function sortColumns(sort: readonly SortKey[], backward: boolean, mapping: TableMapping) {
+  return sort.map(({ path, descending }, index) => {
+    const { order, nullable } = mapping.find(path)
+    const name = sql.id(`rest_key_${index}`)
+    const column = sql`${order} as ${name}`
+    return { column, order: mapping.database.orderBy(name, descending !== backward, nullable) }
+  })
+}

@@ -1,0 +1,334 @@
+// Lists and counts of a table. A total is counted once and then remembered until the database
+// changes: counting is most of what a filtered list costs.
+
+import { randomUUID } from 'node:crypto'
+import { takeTurn } from '../../http/turns.ts'
+import { sameJson } from '../../schema/values.ts'
+import { cutPage } from '../../store/printed.ts'
+import { type Selection, sortKeyOf } from '../../store/selection.ts'
+import {
+  type Id,
+  type ListOptions,
+  type Page,
+  type Slice,
+  type Stored,
+  type TotalMode,
+  throwIfAborted,
+  toPage,
+} from '../../store/store.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
+import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+import {
+  type Extras,
+  type Filters,
+  listStatement,
+  matchesStatement,
+  selectExtras,
+} from './list-statements.ts'
+import { hasIndexFor, type TableWalk } from './table-walk.ts'
+
+/** The items of a slice. */
+interface Found {
+  readonly items: readonly Stored[]
+  /** How many rows the slice has: more than the items if these are too large together. */
+  readonly count: number
+  /** Whether the rows are too large together, so that the page may have to be cut. */
+  readonly long: boolean
+  readonly total?: number | undefined
+}
+
+const MAX_TOTALS = 1000
+
+/** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
+const MAX_COUNT_COST = 1000
+
+/** What is to be read by one statement. */
+interface Part {
+  readonly selection: Selection
+  readonly slice: Slice
+  /** Whether the total is counted too. */
+  readonly counts: boolean
+}
+
+/** Returned instead of a slice: its rows are too long to be read at the same time as others. */
+const LONG = Symbol('long')
+/** For how long after a long row others are expected, in milliseconds. */
+const LONG_MS = 1000
+
+export type Reads = ReturnType<typeof buildReads>
+
+/**
+ * Builds the reads of several rows.
+ * @param remembers whether totals may be remembered until the database changes.
+ * @param walk absent where the database can be stopped.
+ */
+export function buildReads(mapping: TableMapping, remembers: boolean, walk: TableWalk | undefined) {
+  const { database, table, shape } = mapping
+  const bounded = boundColumns(mapping)
+  /** The totals at one state of the database, by their filters. */
+  const totals = new Map<string, number>()
+  let state: unknown
+  /** The time until which the rows are expected to be long. */
+  let longUntil = 0
+  /** Settles when the last page of long rows was read. */
+  let lastLong: Promise<unknown> = Promise.resolve()
+
+  function recall(key: string, row: Row | undefined): number | undefined {
+    const isKnown = row && isState(row.rest_state) && row.rest_state === state
+    return isKnown ? totals.get(key) : undefined
+  }
+
+  function remember(key: string, row: Row): number {
+    const total = Number(row.rest_total)
+    if (!isState(row.rest_state)) return total
+    if (row.rest_state !== state || totals.size >= MAX_TOTALS) totals.clear()
+    state = row.rest_state
+    totals.set(key, total)
+    return total
+  }
+
+  /** @throws Error for a page that holds the place it follows: otherwise a client could get the same page for ever. */
+  function decodeRows(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
+    const items = rows.map(row => mapping.decode(row))
+    if (!('key' in slice)) return items
+    const { key } = slice
+    const last = key?.at(-1)
+    if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
+      const fields = sort.map(({ path }) => path.join('.')).join(', ')
+      throw new Error(
+        `${table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
+      )
+    }
+    return slice.backward ? items.reverse() : items
+  }
+
+  async function selectSlice(
+    { selection, slice }: Part,
+    extras: Extras,
+    maxBytes: number | undefined,
+    { run }: Runner,
+  ): Promise<(Found & { readonly first: Row | undefined }) | typeof LONG> {
+    const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
+    const statement = listStatement(selection, slice, extras, mapping, columns ?? mapping.all)
+    const { rows } = await run(compile(database, statement))
+    if (columns && bounded?.isMarked(rows)) {
+      longUntil = performance.now() + LONG_MS
+      return LONG
+    }
+    const items = decodeRows(rows, selection, slice)
+    return { items, count: rows.length, long: false, first: rows[0] }
+  }
+
+  /** Selects a slice with its total, or with the state for which the total is remembered. */
+  async function readSlice(
+    part: Part,
+    maxBytes: number | undefined,
+    runner: Runner,
+  ): Promise<Found | typeof LONG> {
+    const select = (extras: Extras) => selectSlice(part, extras, maxBytes, runner)
+    if (!part.counts) return select({ total: false, state: false })
+    const key = toKey(part.selection)
+    const remembered = remembers && !runner.apart
+    if (remembered && totals.has(key)) {
+      const found = await select({ total: false, state: true })
+      if (found === LONG) return found
+      const total = recall(key, found.first)
+      if (total !== undefined) return { ...found, total }
+    }
+    const found = await select({ total: true, state: remembered })
+    if (found === LONG || !found.first) return found
+    return { ...found, total: remember(key, found.first) }
+  }
+
+  function selectIds(values: readonly Id[], { sort }: Selection, slice: Slice): Part {
+    const where = [{ path: [shape.identity.name], operator: 'in', values } as const]
+    const backward = 'key' in slice && slice.backward
+    return {
+      selection: { where, sort },
+      slice: { limit: values.length, key: undefined, backward },
+      counts: false,
+    }
+  }
+
+  /** Finds the items of a slice, and the total if one statement finds both. */
+  async function find(
+    session: StatementSession,
+    { selection, slice, counts }: Part,
+    maxBytes: number | undefined,
+    options: ListOptions | undefined,
+  ): Promise<Found> {
+    if (slice.limit === 0) return { items: [], count: 0, long: false }
+    const hasIndex = hasIndexFor(selection, mapping)
+    const walks = walk && !hasIndex
+    const values = walks ? await walk.findIds(session, selection, slice, options) : undefined
+    const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
+    const read = async (runner: Runner) => {
+      const expectsLong = maxBytes !== undefined && performance.now() < longUntil
+      const found = expectsLong ? LONG : await readSlice(part, maxBytes, runner)
+      // A transaction does not wait for other long reads: they may wait for its end.
+      return found === LONG && runner.apart ? readLong(part, runner, maxBytes) : found
+    }
+    const found = await session.read(read, options, !hasIndex)
+    if (found !== LONG) return found
+    // Long rows keep the driver and this process busy: their pages are read one after another.
+    const reading = lastLong.then(async () => {
+      throwIfAborted(options)
+      await takeTurn(true)
+      return session.read(runner => readLong(part, runner, maxBytes), options)
+    })
+    lastLong = reading.catch(() => undefined)
+    return reading
+  }
+
+  /** Reads as many rows as fit, their sizes first: SQLite takes long even to skip a long value. */
+  async function readLong(part: Part, runner: Runner, maxBytes = 0): Promise<Found> {
+    const { selection, slice } = part
+    const nothing = { total: false, state: false }
+    const statement = listStatement(
+      selection,
+      slice,
+      nothing,
+      mapping,
+      bounded?.size ?? mapping.all,
+    )
+    const { rows } = await runner.run(compile(database, statement))
+    const limit = bounded?.countFitting(rows, maxBytes) ?? rows.length
+    const found = await readSlice({ ...part, slice: { ...slice, limit } }, undefined, runner)
+    return { ...(found as Found), count: rows.length, long: true } // Without maxBytes `readSlice` never gives LONG.
+  }
+
+  /** Counts the matches, or takes the planner's estimate where counting would cost much. */
+  async function total(
+    session: StatementSession,
+    filters: Filters,
+    mode: 'exact' | 'estimated',
+    options?: ListOptions,
+  ): Promise<number> {
+    const { plan } = database
+    if (mode === 'estimated' && plan) {
+      const statement = compile(database, plan.statement(matchesStatement(filters, mapping)))
+      const { rows } = await session.read(({ run }) => run(statement), options)
+      const estimate = plan.read(rows[0] ?? {})
+      if (estimate.cost > MAX_COUNT_COST) return estimate.rows
+    }
+    // `filters` may be a selection: a count needs no index for its sort.
+    const hasIndex = hasIndexFor({ where: filters.where, search: filters.search }, mapping)
+    /** Selects the state of the database if totals are remembered, and the total if wanted. */
+    const select = (counts: boolean) =>
+      session.read(
+        async ({ apart, run }): Promise<Row> => {
+          const extras = { total: counts, state: remembers && !apart }
+          if (!extras.total && !extras.state) return {}
+          const statement = selectExtras(filters, extras, mapping)
+          return (await run(compile(database, statement))).rows[0] ?? {}
+        },
+        options,
+        counts && !hasIndex,
+      )
+    const key = toKey(filters)
+    const walks = walk && !hasIndex
+    const before = walks || totals.has(key) ? await select(false) : undefined
+    const known = recall(key, before)
+    if (known !== undefined) return known
+    const counted = walks ? await walk.count(session, filters, options) : undefined
+    if (counted === undefined) return remember(key, await select(true))
+    const after = await select(false)
+    if (before?.rest_state !== after.rest_state) return counted
+    return remember(key, { ...after, rest_total: counted })
+  }
+
+  /** Finds a page. Its exact total is of the same moment, unless the page is empty. */
+  async function list(
+    session: StatementSession,
+    selection: Selection,
+    slice: Slice,
+    mode: TotalMode,
+    options?: ListOptions,
+    maxBytes = options?.maxBytes,
+  ): Promise<Page> {
+    // One row more shows whether there are more.
+    const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
+    const part = { selection, slice: wanted, counts: mode === 'exact' }
+    const found = await find(session, part, maxBytes, options)
+    let known = mode === 'none' ? undefined : (found.total ?? findTotal(found, wanted))
+    if (mode !== 'none' && known === undefined) {
+      const before = 'offset' in slice && found.count > 0 ? slice.offset : 0
+      known = Math.max(before + found.count, await total(session, selection, mode, options))
+    }
+    const page = toPage(found.items, slice, known)
+    if (!found.long) return page
+    const more = page.more || found.count > found.items.length
+    return cutPage({ ...page, more }, slice, maxBytes)
+  }
+
+  return { list, total }
+}
+
+/** Finds the total where a slice that is not full shows it. */
+function findTotal({ count }: Found, slice: Slice): number | undefined {
+  if (count >= slice.limit) return undefined
+  if ('key' in slice) return slice.key === undefined ? count : undefined
+  return count > 0 || slice.offset === 0 ? slice.offset + count : undefined
+}
+
+function isState(state: unknown): boolean {
+  return state !== null && state !== undefined
+}
+
+function toKey({ where, search }: Filters): string {
+  return JSON.stringify([where, search])
+}
+
+/** How many bytes a character may take as JSON: U+0001 is `\u0001`. */
+const CHARACTER_BYTES = 6
+/** How many bytes any other value may take; for a text its quotes and comma. */
+const VALUE_BYTES = 48
+
+/**
+ * Bounds the size of rows: a value that is too long for its share of a page is not read.
+ * `undefined` where no value can be long.
+ */
+function boundColumns(mapping: TableMapping) {
+  const { columns } = mapping
+  const longColumns = columns.filter(({ long }) => long)
+  if (longColumns.length === 0) return undefined
+  /** The bytes of a row without its long values. */
+  const fixed = columns.reduce(
+    (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
+    0,
+  )
+  /** Replaces a long value. */
+  const mark = randomUUID()
+  const sizes = longColumns.map(({ readable }) => sql`coalesce(octet_length(${readable}), 0)`)
+  return {
+    /**
+     * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
+     * longer values are marked.
+     */
+    select(limit: number, maxBytes: number): Fragment {
+      const share = (maxBytes / limit - fixed) / CHARACTER_BYTES / longColumns.length
+      const max = Math.max(0, Math.floor(share))
+      return mapping.select(({ long, readable }) =>
+        long
+          ? sql`case when octet_length(${readable}) > ${max} then ${sql.lit(mark)} else ${readable} end`
+          : readable,
+      )
+    },
+    /** Whether a value of the rows was too long. */
+    isMarked(rows: readonly Row[]): boolean {
+      return rows.some(row => longColumns.some(({ read }) => row[read] === mark))
+    },
+    /** Selects the size of a row. */
+    size: sql`${sql.join(sizes, ' + ')} as rest_size`,
+    /** Counts the rows of these sizes that fit into so many bytes, at least one. */
+    countFitting(rows: readonly Row[], maxBytes: number): number {
+      let left = maxBytes
+      const fitting = rows.filter(({ rest_size: size }) => {
+        left -= fixed + Number(size)
+        return left >= 0
+      })
+      return Math.max(1, fitting.length)
+    },
+  }
+}

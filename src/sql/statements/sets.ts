@@ -1,0 +1,112 @@
+// Reads and removes several rows by their ids, with one statement for all.
+
+import type { Id, Stored, StoreOptions } from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+
+type ItemVersion = Pick<Stored, 'id' | 'version'>
+
+/** Thrown to undo a deletion in which not every row was at its version. */
+const NOT_ALL = new Error('Not every item was at its version')
+
+export type SetAccess = ReturnType<typeof buildSetAccess>
+
+/** @param isExact whether the table returns exactly what was written, and has one row for each id. */
+export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
+  const { database, table, all, from, versionColumn = '', id, idValue } = mapping
+  const isOneOf = (size: number) => sql`${id.ref} in (${repeat(idValue, size)})`
+  const find = bySize(database, size => sql`select ${all} from ${from} where ${isOneOf(size)}`)
+  const lock = bySize(
+    database,
+    size => sql`select ${all} from ${from} where ${isOneOf(size)}${database.forUpdate}`,
+  )
+  const remove = bySize(database, size => sql`delete from ${from} where ${isOneOf(size)}`)
+  // The ids alone too: by the pairs PostgreSQL may read, and lock, the whole table.
+  const removeAtVersions = bySize(
+    database,
+    size =>
+      sql`delete from ${from} where ${isOneOf(size)} and (${id.ref}, ${sql.id(versionColumn)}) in (values ${repeat(sql`(${idValue}, ${PLACEHOLDER})`, size)})`,
+  )
+
+  async function select(keys: readonly unknown[], statement: typeof find, runner: Runner) {
+    const { rows } = await statement(runner, keys)
+    return rows.map(row => mapping.decode(row))
+  }
+
+  /** Locks the rows and compares their versions, which are a hash of what is read where no column has them. */
+  async function requireVersions(
+    items: readonly ItemVersion[],
+    keys: readonly unknown[],
+    runner: Runner,
+  ): Promise<void> {
+    const found = await select(keys, lock, runner)
+    if (found.length > items.length)
+      throw new Error(`${table} has several rows with one id: none of them was changed`)
+    const versions = new Map(found.map(each => [mapping.encodeId(each.id), each.version]))
+    if (items.some(({ version }, at) => versions.get(keys[at] as Id) !== version)) throw NOT_ALL
+  }
+
+  return {
+    /** Finds an item for each id, in their order. */
+    async getMany(
+      session: StatementSession,
+      ids: readonly Id[],
+      options?: StoreOptions,
+    ): Promise<(Stored | undefined)[]> {
+      const keys = ids.map(each => mapping.encodeId(each))
+      const wanted = [...new Set(keys.filter(key => key !== undefined && key !== null))]
+      const read = async (runner: Runner) => (wanted.length > 0 ? select(wanted, find, runner) : [])
+      const found = await session.read(read, options)
+      const byKey = new Map(found.map(each => [mapping.encodeId(each.id), each]))
+      return keys.map(key => byKey.get(key))
+    },
+    /** Removes all rows, or none where one is not at its version. */
+    async deleteAll(
+      session: StatementSession,
+      items: readonly ItemVersion[],
+      options?: StoreOptions,
+    ): Promise<boolean> {
+      const keys = items.map(each => mapping.encodeId(each.id))
+      if (keys.includes(undefined) || new Set(keys).size < keys.length) return false
+      const work = async (runner: Runner) => {
+        if (!isExact) await requireVersions(items, keys, runner)
+        const pairs = items.map(({ version }, at) => [keys[at], version])
+        const { numAffectedRows } = isExact
+          ? await removeAtVersions(runner, keys, pairs)
+          : await remove(runner, keys)
+        if (numAffectedRows !== BigInt(items.length)) throw NOT_ALL
+      }
+      try {
+        if (items.length > 0) await session.write(work, options)
+        return true
+      } catch (error) {
+        if (error === NOT_ALL) return false
+        throw error
+      }
+    },
+  }
+}
+
+/** Repeats what binds the values of one row. */
+function repeat(row: Fragment, size: number): Fragment {
+  return sql.join(Array.from({ length: size }, () => row))
+}
+
+/**
+ * Builds a statement on as many rows as there are. It is compiled for 1, 2, 4, … of them, and the last one is
+ * repeated, so that there are few statements to prepare.
+ */
+function bySize(database: SqlDatabase, build: (size: number) => Fragment) {
+  const compiled = new Map<number, Statement>()
+  /** @param lists of parameters, or of groups of them, one for each row. */
+  return ({ run }: Runner, ...lists: readonly (readonly unknown[])[]) => {
+    const length = lists[0]?.length ?? 0
+    const size = 2 ** Math.ceil(Math.log2(length))
+    const statement = compiled.get(size) ?? compile(database, build(size))
+    compiled.set(size, statement)
+    const filled = lists.flatMap(list => [...list, ...Array(size - length).fill(list.at(-1))])
+    return run(statement, filled.flat())
+  }
+}

@@ -1,0 +1,127 @@
+// What a database says about an existing table: its columns, their types, and what keeps it from being exact.
+
+import type { ColumnType, SqlDatabase } from '../databases/database.ts'
+import { print, sql } from '../databases/sql-text.ts'
+import { compile, type Row, type Runner } from '../session/runner.ts'
+import type { Column } from './columns.ts'
+import { addColumn, isAddable } from './create-table.ts'
+import type { TableMapping } from './table-mapping.ts'
+/** The columns of a table, as the catalog lists them. */
+export type Catalog = Awaited<ReturnType<typeof readCatalog>>
+
+/**
+ * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
+ * this column only, null if that is unknown; `is_table`, false for a view or row security; `has_triggers`.
+ * @throws the database's own error for a table that does not exist.
+ */
+export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
+  const { rows } = await run(compile(database, database.catalog(table)))
+  const [first] = rows
+  if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
+  const find = (column: string) => findRow(column, rows)
+  const isTable = isTrue(first?.is_table)
+  /**
+   * Finds the columns that the table lacks. The catalog does not list a temporary table of SQLite: it is not checked.
+   */
+  const findMissing = ({ columns }: TableMapping) =>
+    first ? columns.filter(({ column }) => !find(column)) : []
+  return {
+    /** Finds the type of a column. */
+    typeOf(column: string): string | undefined {
+      const type = database.serves && find(column)?.type
+      return type === undefined ? undefined : String(type)
+    },
+    findMissing,
+    /**
+     * Checks that a mapping fits the table.
+     * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
+     * and an id that is not unique.
+     */
+    check(mapping: TableMapping): void {
+      const { columns, versionColumn, id } = mapping
+      if (!first) return
+      const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
+      const key = find(id.column)
+      if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
+        issues.push(
+          `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
+        )
+      }
+      if (versionColumn !== undefined && !holdsText(find(versionColumn), database)) {
+        issues.push(
+          `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
+        )
+      }
+      if (issues.length === 0) return
+      const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
+      throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
+    },
+    /** Whether the table returns exactly what was written, and has one row for each id. */
+    isExact({ columns, versionColumn, id }: TableMapping): boolean {
+      if (versionColumn === undefined || !isTable || isTrue(first?.has_triggers)) return false
+      const keeps = (column: string, as: ColumnType) =>
+        database.keepsExactly(String(find(column)?.type), as)
+      return (
+        isTrue(find(id.column)?.is_unique) &&
+        keeps(versionColumn, 'text') &&
+        columns.every(({ column, type }) => keeps(column, type))
+      )
+    },
+    /** Whether its rows change by writes alone: those of a view may change with the time. */
+    isTable,
+  }
+}
+
+/** The SQL that adds the missing columns, for a message. */
+function adviseColumns(missing: readonly Column[], mapping: TableMapping): string {
+  const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
+  if (statements.length === 0) return ''
+  const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
+  const set = statements.length < missing.length ? 'For the others set' : 'Set'
+  return `. ${set} migrate: true, or run:${printed.join('')}`
+}
+
+function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
+  return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || Number(value) === 1
+}
+
+/** Finds the row of a column, in either case if none has exactly this name. */
+function findRow(column: string, rows: readonly Row[]): Row | undefined {
+  return (
+    rows.find(({ name }) => name === column) ??
+    rows.find(({ name }) => String(name).toLowerCase() === column.toLowerCase())
+  )
+}
+
+function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
+  const { name, type, native, tellsNull } = column
+  if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
+  const found = String(row.type)
+  const isJson = /^jsonb?$/i.test(found) || found === database.types.json
+  if (tellsNull && !isJson) {
+    return [
+      `its column "${row.name}" is ${found}, but ${name} may be both null and absent, which only JSON tells apart; set { json: false } for it in columns, or use .nullable() alone in the schema; set { json: true } where the column holds JSON`,
+    ]
+  }
+  const served = database.serves?.(found)
+  if (!served || native || served.as.includes(type)) return []
+  const others = served.as.map(each => `declare ${HOLDS[each]}, or `).join('')
+  return [
+    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${others}serve a view that casts it`,
+  ]
+}
+
+const NOT_ADDABLE =
+  ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
+
+const HOLDS: Readonly<Record<ColumnType, string>> = {
+  text: 'a text',
+  integer: 'a whole number',
+  real: 'a number',
+  boolean: 'a boolean',
+  json: 'JSON',
+}

@@ -1,0 +1,228 @@
+// One column of a table: its field, and how its values are encoded and decoded.
+
+import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts'
+import type { Field, Kind } from '../../schema/fields.ts'
+import type { Path } from '../../schema/paths.ts'
+import type { Item, Json } from '../../schema/values.ts'
+import { UnstorableError } from '../../store/errors.ts'
+import type { Shape } from '../../store/store.ts'
+import type { ColumnType, MadeRole, NativeType, SqlDatabase } from '../databases/database.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
+/** How a column stores one field. */
+export interface ColumnOptions {
+  /** The column's name. Default: the field's. */
+  readonly name?: string | undefined
+  /**
+   * Whether the column holds JSON text. Default: true for objects, records, arrays, unions and any, and
+   * for a scalar that may be both null and absent. With false such a scalar is null where it is absent.
+   */
+  readonly json?: boolean | undefined
+  /**
+   * `jsonb`: the type of a new JSON column in PostgreSQL, instead of `json`. The types of an existing table
+   * are found by themselves.
+   */
+  readonly type?: 'jsonb' | undefined
+}
+
+export interface Column {
+  readonly name: string
+  readonly field: Field
+  readonly column: string
+  /** `text` for a native type. */
+  readonly type: ColumnType
+  readonly native?: NativeType | undefined
+  /** The SQL type of a column that the store makes. */
+  readonly made: string
+  readonly ref: Fragment
+  /** The expression to select, and the name of its result. */
+  readonly readable: Fragment
+  readonly read: string
+  /** Whether its values may be of any length. */
+  readonly long: boolean
+  /** Whether it holds a scalar as JSON by default, to tell null from absent. */
+  readonly tellsNull: boolean
+}
+
+/** The SQL expressions of one value of an item. */
+export interface ColumnExpression {
+  readonly kind: Kind
+  /** Whether it may be null or absent. */
+  readonly nullable: boolean
+  /** Its column, unless it lies in a JSON column. */
+  readonly column?: Fragment
+  /** The stored value; native types as text. */
+  readonly value: Fragment
+  /** The value to compare and sort by: a client's date-time in milliseconds since 1970. */
+  readonly order: Fragment
+  /** The value to compare for equality, if an index serves that better than `order`. */
+  readonly equal?: Fragment
+  /** Whether a date-time is compared as the text of `toISOString()`. */
+  readonly canonical?: boolean
+  readonly native?: NativeType | undefined
+  /** The JSON column that it lies in. */
+  readonly json?: { readonly column: Fragment; readonly path: Path }
+}
+
+const RULES: Rules<ColumnOptions> = {
+  name: FILLED_TEXT,
+  json: BOOLEAN,
+  type: { wanted: '"jsonb"', fits: value => value === 'jsonb' },
+}
+
+export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
+  string: 'text',
+  date: 'text',
+  'date-time': 'text',
+  integer: 'integer',
+  number: 'real',
+  boolean: 'boolean',
+}
+
+/**
+ * Builds the column of a field.
+ * @param declared its name, its options, or `jsonb`.
+ * @param typeOf finds the type of a column of an existing table.
+ * @throws TypeError for a column that cannot hold the field.
+ */
+export function buildColumn(
+  name: string,
+  declared: string | ColumnOptions = {},
+  shape: Shape,
+  database: SqlDatabase,
+  typeOf: (column: string) => string | undefined,
+): Column {
+  const field = ownField(name, shape)
+  const where = `${shape.name}, the column of ${name}`
+  const options: ColumnOptions =
+    declared === 'jsonb'
+      ? { type: declared }
+      : typeof declared === 'string'
+        ? { name: declared }
+        : declared
+  checkOptions(where, options, RULES)
+  const plain = COLUMN_TYPES[field.kind]
+  const json = options.json ?? (plain === undefined || isAmbiguous(field))
+  if (!json && !plain) throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
+  if (options.type && !database.serves) {
+    throw new TypeError(`${where}: ${database.name} has no columns of the type jsonb`)
+  }
+  if (options.type && !json) {
+    throw new TypeError(`${where}: the type jsonb cannot hold ${field.kind} values`)
+  }
+  const type = json || !plain ? 'json' : plain
+  const role = findRole(name, shape)
+  const wanted = json ? options.type : database.nativeFor(field, role)
+  const column = options.name ?? name
+  const served = json ? undefined : database.serves?.(typeOf(column) ?? wanted ?? '').native
+  const native = served?.kind === field.kind ? served : undefined
+  const ref = sql.id(column)
+  const readable = native ? native.read(ref) : database.read(ref, type)
+  const long = type === 'json' || (type === 'text' && !native && role === undefined)
+  return {
+    name,
+    field,
+    column,
+    type,
+    native,
+    made: wanted ?? database.types[type],
+    ref,
+    readable,
+    // Under the column's own name, ORDER BY would use the selected expression.
+    read: readable === ref && !long ? column : `rest_${name}`,
+    long,
+    tellsNull: json && plain !== undefined && options.json === undefined,
+  }
+}
+
+/** Finds the role of a field whose values the store itself makes; such values are short. */
+function findRole(name: string, { identity, createdAt, updatedAt }: Shape): MadeRole | undefined {
+  if (name === identity.name) return identity.kind === 'uuid' ? 'id' : undefined
+  return name === createdAt || name === updatedAt ? 'time' : undefined
+}
+
+/** Finds the field of a name. The store itself sets the id and the dates, so the schema does not decide on them. */
+function ownField(name: string, { fields, identity, createdAt, updatedAt }: Shape): Field {
+  const required = { nullable: false, optional: false }
+  if (name === identity.name) {
+    return { kind: identity.kind === 'integer' ? 'integer' : 'string', ...required }
+  }
+  if (name === createdAt || name === updatedAt) return { kind: 'date-time', ...required }
+  // The name is one of the fields.
+  return fields.get(name) as Field
+}
+
+/** Whether null and absent are different values. */
+function isAmbiguous({ kind, nullable, optional }: Field): boolean {
+  return (nullable && optional) || kind === 'any' || kind === 'union'
+}
+
+/** Converts a value to the one that a later read returns; `undefined` if the column cannot hold it. */
+export function toColumnValue(value: Json, { native }: Column): Json | undefined {
+  if (!native || value === null) return value
+  return typeof value === 'string' ? native.toColumnText(value) : undefined
+}
+
+/**
+ * Converts a value to a parameter for the driver.
+ * @throws UnstorableError for one that the column's type cannot hold.
+ */
+export function encodeValue(value: Json | undefined, column: Column, database: SqlDatabase) {
+  const { name, type, field, native } = column
+  if (value === undefined) return null
+  if (native && value !== null) {
+    const text = toColumnValue(value, column)
+    if (typeof text !== 'string') throw new UnstorableError([name])
+    return text
+  }
+  if (type === 'json') {
+    return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)
+  }
+  return typeof value === 'boolean' ? database.boolean(value) : value
+}
+
+/**
+ * Converts a selected value to one of the item. Null becomes absent where the field cannot be null.
+ * @throws Error for a whole number beyond 2^53, which would be read as another one.
+ */
+export function decodeValue(value: unknown, column: Column): Json | undefined {
+  const { type, field, native } = column
+  if (value === null || value === undefined) {
+    return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
+  }
+  if (native) return native.parse(value)
+  // The column holds what `encodeValue` returned, or JSON of another program.
+  if (type === 'json') return typeof value === 'string' ? parseJson(value, column) : (value as Json)
+  if (type === 'boolean') return value === true || value === 1 || value === 1n
+  if (type === 'text') return String(value)
+  const number = Number(value)
+  if (type === 'integer' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+    throw new Error(
+      `The column "${column.column}" holds ${value}, beyond 2^53, which no JavaScript number is exactly: serve a view that casts it to text, and declare z.string()`,
+    )
+  }
+  return number
+}
+
+function parseJson(text: string, { column }: Column): Json {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error(
+      `The column "${column}" holds invalid JSON; set { json: false } for it in columns, or declare what it holds`,
+      { cause },
+    )
+  }
+}
+
+/** Decodes the columns of a row. */
+export function decodeRow(
+  row: Readonly<Record<string, unknown>>,
+  columns: readonly Column[],
+): Item {
+  const item: Item = {}
+  for (const column of columns) {
+    const value = decodeValue(row[column.read], column)
+    if (value !== undefined) item[column.name] = value
+  }
+  return item
+}

@@ -1,0 +1,56 @@
+// The statements that create tables, and those that add missing columns.
+import { type Fragment, sql } from '../databases/sql-text.ts'
+import { IDEMPOTENCY, SEQUENCES } from '../databases/table-names.ts'
+import { type Column, encodeValue } from './columns.ts'
+import type { TableMapping } from './table-mapping.ts'
+
+/** Builds the statements that create missing tables and indexes, in order. Each may run again. */
+export function tableStatements(mapping: TableMapping): Fragment[] {
+  const { database, shape, from, indexes, versionColumn } = mapping
+  const { text, integer } = database.types
+  const columns = mapping.columns.map(({ name, column, field, made }) => {
+    const required = !field.nullable && !field.optional
+    const constraint =
+      name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
+    return sql`${sql.id(column)} ${sql.raw(made + constraint)}`
+  })
+  if (versionColumn !== undefined) {
+    columns.push(sql`${sql.id(versionColumn)} ${sql.raw(text)} not null`)
+  }
+  return [
+    sql`create table if not exists ${from} (${sql.join(columns)})`,
+    ...indexes.map(
+      ({ unique, name, parts }) =>
+        sql`create ${sql.raw(unique ? 'unique index' : 'index')} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})`,
+    ),
+    sql.raw(
+      `create table if not exists "${SEQUENCES}" ("name" ${text} primary key not null, "last_id" ${text} not null)`,
+    ),
+    sql.raw(
+      `create table if not exists "${IDEMPOTENCY}" ("name" ${text} not null, "key" ${text} not null, "fingerprint" ${text} not null, "answer" ${text}, "expires_at" ${integer} not null, primary key ("name", "key"))`,
+    ),
+    sql.raw(
+      `create index if not exists "${IDEMPOTENCY}_by_expires_at" on "${IDEMPOTENCY}" ("expires_at")`,
+    ),
+  ]
+}
+
+/** Whether a column can be added to existing rows: they get the default of the schema, or null. */
+export function isAddable({ field }: Column): boolean {
+  return field.default !== undefined || field.optional || field.nullable
+}
+
+/** Builds the statement that adds a column; `undefined` if existing rows would have no value. */
+export function addColumn(column: Column, { database, from }: TableMapping): Fragment | undefined {
+  if (!isAddable(column)) return undefined
+  const { field, made } = column
+  const add = sql`alter table ${from} add column ${sql.id(column.column)} ${sql.raw(made)}`
+  if (field.default === undefined) return add
+  const required = field.optional || field.nullable ? '' : ' not null'
+  return sql`${add}${sql.raw(required)} default ${toLiteral(encodeValue(field.default, column, database))}`
+}
+
+function toLiteral(value: unknown): Fragment {
+  if (typeof value === 'string' || typeof value === 'number') return sql.lit(value)
+  return sql.raw(String(value))
+}

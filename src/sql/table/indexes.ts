@@ -1,0 +1,69 @@
+// The indexes of a table: their names, and the columns or expressions in them.
+import { createHash } from 'node:crypto'
+import { indexesOf } from '../../store/shapes.ts'
+import type { Shape } from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
+import type { ColumnExpression } from './columns.ts'
+
+export interface TableIndex {
+  readonly unique: boolean
+  readonly name: string
+  /** The dotted paths that the collection declares. */
+  readonly fields: readonly string[]
+  /** The dotted paths in the index: one that is not unique ends with the id. */
+  readonly paths: readonly string[]
+  /** The parts of the index, as its statement lists them. */
+  readonly parts: readonly Fragment[]
+}
+
+/**
+ * Builds the unique sets of a shape, then the sets that lists filter and sort by.
+ * @param express builds the expression of the value at a dotted path.
+ * @throws TypeError for a path that no index can be on.
+ */
+export function buildIndexes(
+  table: string,
+  shape: Shape,
+  { longestName, orderBy }: SqlDatabase,
+  express: (path: string) => ColumnExpression,
+): TableIndex[] {
+  const id = shape.identity.name
+  const unique = shape.unique.map(fields => ({
+    unique: true,
+    name: shorten(`${table}_unique_${fields.join('_')}`, longestName),
+    fields,
+    paths: fields,
+    parts: fields.map(path => {
+      const { column, value } = express(path)
+      return column ?? sql`(${value})`
+    }),
+  }))
+  const by = indexesOf(shape).map(fields => {
+    const paths = fields.includes(id) ? fields : [...fields, id]
+    const parts = paths.map(path => {
+      const { column, order, nullable, native, equal } = express(path)
+      // The column itself, unless it is compared as an expression, such as a date-time as an instant.
+      const plain = native || equal ? column : undefined
+      return orderBy(plain ?? sql`(${order})`, false, nullable)
+    })
+    return {
+      unique: false,
+      name: shorten(`${table}_by_${fields.join('_')}`, longestName),
+      fields,
+      paths,
+      parts,
+    }
+  })
+  return [...unique, ...by]
+}
+
+/** Shortens a name that a database would cut: two cut names may be the same. */
+function shorten(name: string, longest: number): string {
+  if (Buffer.byteLength(name) <= longest) return name
+  const cut = Buffer.from(name)
+    .subarray(0, longest - 9)
+    .toString()
+    .replace(/\uFFFD+$/, '')
+  return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}

@@ -1,0 +1,274 @@
+// Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
+import { createHash } from 'node:crypto'
+import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
+import { findField, listPaths } from '../../schema/fields.ts'
+import { type Path, toPath } from '../../schema/paths.ts'
+import type { Item } from '../../schema/values.ts'
+import type { Id, Shape, Stored } from '../../store/store.ts'
+import type { SqlDatabase } from '../databases/database.ts'
+import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import {
+  buildColumn,
+  type Column,
+  type ColumnExpression,
+  type ColumnOptions,
+  decodeRow,
+  encodeValue,
+  toColumnValue,
+} from './columns.ts'
+import { buildIndexes, type TableIndex } from './indexes.ts'
+
+/** Which table and columns hold a collection. */
+export interface TableMappingOptions {
+  /** Default: the collection's name. */
+  readonly table?: string | undefined
+  /**
+   * By field name: the column's name, or its options; `'jsonb'` asks for a new column of that type. For a
+   * column with the name jsonb, write `{ name: 'jsonb' }`.
+   */
+  readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
+  /** The column of the version; false where the table has none. Default: `version`. */
+  readonly version?: string | false | undefined
+}
+
+export const TABLE_MAPPING_RULES: Rules<TableMappingOptions> = {
+  table: FILLED_TEXT,
+  columns: OBJECT,
+  version: {
+    wanted: 'the name of a column, or false',
+    fits: value => value === false || FILLED_TEXT.fits(value),
+  },
+}
+
+export class TableMapping {
+  readonly shape: Shape
+  readonly database: SqlDatabase
+  readonly table: string
+  readonly columns: readonly Column[]
+  readonly id: Column
+  /** The column of the creation date, where there is one. */
+  readonly created: Column | undefined
+  /** The columns that an update writes: not the id, nor the creation date. */
+  readonly changing: readonly Column[]
+  readonly versionColumn: string | undefined
+  /** The table's name, quoted. */
+  readonly from: Fragment
+  /** Every column to select, the version last. */
+  readonly all: Fragment
+  readonly indexes: readonly TableIndex[]
+  readonly #byName: ReadonlyMap<string, Column>
+  readonly #owner: Fragment
+  /** By their paths: only declared fields have one, so that few are kept. */
+  readonly #expressions = new Map<string, ColumnExpression>()
+
+  /**
+   * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
+   * @throws TypeError for fields that a table cannot hold, and for impossible columns.
+   */
+  constructor(
+    shape: Shape,
+    database: SqlDatabase,
+    options: TableMappingOptions = {},
+    typeOf: (column: string) => string | undefined = () => undefined,
+  ) {
+    const { table = shape.name, columns = {}, version = 'version' } = options
+    if (shape.open) {
+      throw new TypeError(
+        `${shape.name}: its schema takes properties that it does not name, and a table has no column for them. Use z.object() or z.strictObject(), with a property for the others, such as extra: z.record(z.string(), z.json())`,
+      )
+    }
+    // A path of SQLite has no escape for these characters.
+    const nested = listPaths(shape.fields).filter(path => path.includes('.'))
+    const unreachable = nested.find(path => /["\\\p{Cc}]/u.test(path))
+    if (unreachable !== undefined) {
+      throw new TypeError(
+        `${shape.name}: a table cannot hold the property ${JSON.stringify(unreachable)}: rename it without quotes, backslashes and control characters`,
+      )
+    }
+    this.shape = shape
+    this.database = database
+    this.table = table
+    this.versionColumn = version === false ? undefined : version
+    for (const name of Object.keys(columns)) {
+      if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
+    }
+    const { identity, createdAt } = shape
+    this.columns = [...shape.fields.keys()].map(name =>
+      buildColumn(name, columns[name], shape, database, typeOf),
+    )
+    this.#byName = new Map(this.columns.map(column => [column.name, column]))
+    const id = this.#byName.get(identity.name)
+    if (!id) throw new TypeError(`${shape.name} has no field "${identity.name}" for its ids`)
+    this.id = id
+    this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
+    this.changing = this.columns.filter(column => column !== id && column !== this.created)
+    this.from = sql.table(table)
+    this.#owner = sql`${this.from}.`
+    this.all = this.select(({ readable }) => readable)
+    this.indexes = buildIndexes(table, shape, database, path => this.#express(toPath(path)))
+    this.#checkNames()
+  }
+
+  /** Selects all columns under the names by which they are read, and the version last. */
+  select(toValue: (column: Column) => Fragment): Fragment {
+    const all = this.columns.map(each => {
+      const value = toValue(each)
+      return each.read === each.column ? value : sql`${value} as ${sql.id(each.read)}`
+    })
+    if (this.versionColumn !== undefined) all.push(sql.id(this.versionColumn))
+    return sql.join(all)
+  }
+
+  #checkNames(): void {
+    const { versionColumn } = this
+    const names = this.columns.map(({ column }) => column)
+    if (versionColumn !== undefined) names.push(versionColumn)
+    // SQL ignores the case of names.
+    const seen = new Set<string>()
+    for (const name of names) {
+      if (seen.has(name.toLowerCase())) {
+        throw new TypeError(
+          `${this.table} would have the column "${name}" twice; rename one in the options`,
+        )
+      }
+      seen.add(name.toLowerCase())
+      if (Buffer.byteLength(name) > this.database.longestName) {
+        throw new TypeError(
+          `${this.table}: the name of the column "${name}" is too long for the database`,
+        )
+      }
+    }
+  }
+
+  /**
+   * Finds the expression of the value at a path.
+   * @throws TypeError where no field is there.
+   */
+  find(path: Path): ColumnExpression {
+    const name = path.join('\0')
+    const known = this.#expressions.get(name)
+    if (known) return known
+    const expression = this.#express(path, this.#owner)
+    this.#expressions.set(name, expression)
+    return expression
+  }
+
+  /** @param owner stands before the name of a JSON column: functions of JSON have columns of the same names. */
+  #express(path: Path, owner = sql``): ColumnExpression {
+    const [name = '', ...inner] = path
+    const column = this.#byName.get(name)
+    const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
+    if (!column || !field) throw new TypeError(`${this.table} has no field "${path.join('.')}"`)
+    const { database } = this
+    const { ref, native } = column
+    const { kind } = field
+    if (column.type !== 'json') {
+      const nullable = field.nullable || field.optional
+      const plain = { kind, nullable, column: ref }
+      if (native) return { ...plain, value: native.text(ref), order: ref, native }
+      const value = column.type === 'text' ? database.text(ref) : ref
+      const canonical = name === this.shape.createdAt || name === this.shape.updatedAt
+      if (kind === 'date-time' && !canonical) {
+        return { ...plain, value, order: database.instant(ref) }
+      }
+      // `equal` has no collation, so that any index on the column serves it.
+      return { ...plain, value, order: value, equal: ref, canonical }
+    }
+    const json = { column: sql`${owner}${ref}`, path: inner }
+    const nullable = path.some((_, at) => {
+      const above = findField(this.shape.fields, path.slice(0, at + 1))
+      return !above || above.nullable || above.optional
+    })
+    const value = database.json(json.column, inner, kind)
+    const order = kind === 'date-time' ? database.instant(value) : value
+    return { kind, nullable, value, order, json }
+  }
+
+  /** Names columns in a statement that writes them, the version last. */
+  nameColumns(columns: readonly Column[]): Fragment[] {
+    const names = columns.map(({ ref }) => ref)
+    return this.versionColumn === undefined ? names : [...names, sql.id(this.versionColumn)]
+  }
+
+  /**
+   * Encodes the values of an item in the order of the columns, the version last.
+   * @throws TypeError for a property that has no column: it would be lost.
+   */
+  encode(item: Item, columns: readonly Column[], version: string | undefined): unknown[] {
+    for (const name of Object.keys(item)) {
+      if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
+    }
+    const values = columns.map(column => encodeValue(item[column.name], column, this.database))
+    return version === undefined ? values : [...values, version]
+  }
+
+  /** The bound value of the id in a statement for one item. */
+  get idValue(): Fragment {
+    if (this.id.native) return this.id.native.bind('')
+    // A number beyond the column's type is not found, rather than an error.
+    return this.shape.identity.kind === 'integer' ? this.database.bind(0, 'integer') : PLACEHOLDER
+  }
+
+  /**
+   * Encodes an id for the driver: null if the column cannot hold it, `undefined` if it is of the wrong type.
+   * SQLite would find the integer 5 by the text '5'.
+   */
+  encodeId(id: Id): Id | null | undefined {
+    if (this.shape.identity.kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
+    if (typeof id !== 'string' || id.includes('\0')) return undefined
+    return this.id.native ? (this.id.native.toColumnText(id) ?? null) : id
+  }
+
+  /** The query for the greatest id. */
+  get greatestId(): Fragment {
+    const { ref, readable, native } = this.id
+    // PostgreSQL has no `max` of a UUID.
+    return native
+      ? sql`select ${readable} from ${this.from} order by ${ref} desc limit 1`
+      : sql`select max(${ref}) from ${this.from}`
+  }
+
+  /** Decodes a row; its version is a hash of its values where the table has no column for one. */
+  decode(row: Readonly<Record<string, unknown>>): Stored {
+    const item = decodeRow(row, this.columns)
+    return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
+  }
+
+  /** Predicts the item of a row that was just written, in a table that stores values exactly. */
+  predict(written: Item, version: string | undefined): Stored {
+    const item: Item = {}
+    for (const column of this.columns) {
+      const value = written[column.name]
+      if (value !== undefined) item[column.name] = toColumnValue(value, column) ?? value
+    }
+    return this.#toStored(item, version)
+  }
+
+  #toStored(item: Item, version: string | undefined): Stored {
+    const { identity, updatedAt } = this.shape
+    const id = item[identity.name]
+    const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
+    return {
+      id: typeof id === 'number' ? id : String(id),
+      item,
+      version: version ?? hash(item),
+      ...(!Number.isNaN(time) && { updatedAt: time }),
+    }
+  }
+
+  /** Finds the dotted paths of the index or the columns that a database names: clients know only fields. */
+  findFields(index: string | undefined, columns: readonly string[] = []): readonly string[] {
+    const { unique, identity } = this.shape
+    const named = this.indexes.find(({ name }) => name === index)
+    if (named) return named.fields
+    if (index === `${this.table}_pkey`) return [identity.name]
+    const found = this.columns.filter(({ column }) => columns.includes(column))
+    const names = found.map(({ name }) => name)
+    return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
+  }
+}
+
+/** A version of values: 96 bits, as 16 characters. */
+function hash(item: Item): string {
+  return createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 16)
+}

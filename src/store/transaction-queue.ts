@@ -1,0 +1,105 @@
+// The queue of the transactions of a database: a few run at a time, and before each the event loop turns, so that
+// other requests are served in between.
+import { takeTurn, waitForPass } from '../http/turns.ts'
+import { onAbort } from './abort.ts'
+import { type StoreOptions, throwIfAborted } from './store.ts'
+
+/** For how long after a conflict transactions run one after another, in milliseconds: the next ones might meet too. */
+const CALM_MS = 1000
+
+/** How long they run with one pass of the event loop between two, until new requests are served first; milliseconds. */
+const TURN_MS = 10
+
+interface Waiting {
+  readonly exclusive: boolean
+  start(): void
+}
+
+/** Runs the transactions of one database in this process. */
+export class TransactionQueue {
+  readonly #findWidth: () => number
+  readonly #waiting: Waiting[] = []
+  #running = 0
+  /** Whether no other may run beside the running one. */
+  #isExclusive = false
+  /** When the last turn was. */
+  #turned = Number.NEGATIVE_INFINITY
+  /** Until when they run one after another, by `performance.now()`. */
+  #calmUntil = 0
+
+  /** @param findWidth how many may run at the same time. */
+  constructor(findWidth: () => number) {
+    this.#findWidth = findWidth
+  }
+
+  /** Whether a transaction runs or waits. */
+  get busy(): boolean {
+    return this.#running > 0
+  }
+
+  /**
+   * Runs a transaction when it is its turn.
+   * @param exclusive whether it runs again, after a conflict: it is the next, and no other runs beside it.
+   * @throws the signal's reason, before the work begins, where it waits too long.
+   */
+  async run<T>(work: () => Promise<T>, options: StoreOptions, exclusive = false): Promise<T> {
+    throwIfAborted(options)
+    if (exclusive) this.#calmUntil = performance.now() + CALM_MS
+    if (this.#fits(exclusive) && (exclusive || this.#waiting.length === 0)) this.#enter(exclusive)
+    else await this.#wait(options, exclusive)
+    try {
+      await this.#takeTurn()
+      throwIfAborted(options)
+      return await work()
+    } finally {
+      this.#running--
+      this.#isExclusive = false
+      this.#startNext()
+    }
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (performance.now() - this.#turned < TURN_MS) return waitForPass()
+    await (takeTurn(true) ?? waitForPass())
+    this.#turned = performance.now()
+  }
+
+  #fits(exclusive: boolean): boolean {
+    if (this.#running === 0) return true
+    if (exclusive || this.#isExclusive || performance.now() < this.#calmUntil) return false
+    return this.#running < this.#findWidth()
+  }
+
+  #enter(exclusive: boolean): void {
+    this.#running++
+    this.#isExclusive = exclusive
+  }
+
+  #wait({ signal }: StoreOptions, exclusive: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        reject(signal?.reason)
+        this.#startNext()
+      }
+      const waiting: Waiting = {
+        exclusive,
+        start() {
+          stop?.()
+          resolve()
+        },
+      }
+      const stop = signal && onAbort(signal, leave)
+      const first = exclusive ? this.#waiting.findIndex(each => !each.exclusive) : -1
+      this.#waiting.splice(first < 0 ? this.#waiting.length : first, 0, waiting)
+    })
+  }
+
+  #startNext(): void {
+    for (let [next] = this.#waiting; next && this.#fits(next.exclusive); [next] = this.#waiting) {
+      this.#waiting.shift()
+      this.#enter(next.exclusive)
+      next.start()
+    }
+  }
+}

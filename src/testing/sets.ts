@@ -1,0 +1,239 @@
+// The store contract, several items at once: `getMany`, `createAll` and `deleteAll`, which a store may leave out.
+import assert from 'node:assert/strict'
+import { UniqueError } from '../store/errors.ts'
+import { MAX_SET } from '../store/sets.ts'
+import type { Id, Store, Stored } from '../store/store.ts'
+import {
+  by,
+  type CheckGroup,
+  type Checks,
+  change,
+  codes,
+  countAll,
+  fails,
+  fill,
+  filter,
+  find,
+  idsOf,
+  listAll,
+  present,
+  readStream,
+  SAMPLES,
+} from './sample.ts'
+
+const MISSING = '01890000-0000-7000-8000-000000000000'
+
+async function getMany(store: Store, ids: readonly Id[]) {
+  return present(store.getMany).call(store, ids)
+}
+
+async function createAll(store: Store, values: Parameters<Store['create']>[0][]) {
+  return present(store.createAll).call(store, values)
+}
+
+async function deleteAll(store: Store, items: readonly Pick<Stored, 'id' | 'version'>[]) {
+  return present(store.deleteAll).call(store, items)
+}
+
+/** Values of so many items, all codes different. */
+function valuesOf(count: number) {
+  return Array.from({ length: count }, (_, at) => ({ code: `n${at}`, price: at % 7 }))
+}
+
+/** Runs work on the store, and where it has transactions in one too. */
+async function inBoth(store: Store, work: (store: Store) => Promise<void>): Promise<void> {
+  await work(store)
+  await store.transaction?.([store], async ([tx]) => work(present(tx)))
+}
+
+async function abortedFails(work: (signal: AbortSignal) => unknown): Promise<void> {
+  const reason = new Error('enough')
+  await fails(() => work(AbortSignal.abort(reason)), reason)
+}
+
+const reads: Checks = {
+  async 'getMany finds an item for each id, in their order, and undefined for one that is not there'(
+    store,
+  ) {
+    const [a, b, c] = await fill(store)
+    await inBoth(store, async each => {
+      const found = await getMany(each, [c.id, MISSING, a.id, c.id, 7, b.id])
+      assert.deepEqual(
+        found.map(item => item?.version),
+        [c.version, undefined, a.version, c.version, undefined, b.version],
+      )
+      assert.equal(JSON.stringify(found[2]?.item), JSON.stringify(a.item))
+      assert.deepEqual(await getMany(each, []), [])
+    })
+    await abortedFails(signal => store.getMany?.([a.id], { signal }))
+  },
+  async 'getMany finds what was changed, created and deleted before'(store) {
+    const [a, b] = await fill(store)
+    await inBoth(store, async each => {
+      const created = await each.create({ code: `new ${Math.random()}`, price: 1 })
+      const [now, gone] = await getMany(each, [a.id, b.id])
+      const changed = await change(each, present(now), { code: 'A', price: 99 })
+      if (gone) await each.delete(gone.id, gone.version)
+      const found = await getMany(each, [a.id, b.id, created.id])
+      assert.deepEqual(
+        found.map(item => item?.version),
+        [changed.version, undefined, created.version],
+      )
+    })
+  },
+}
+
+const readsMany: Checks = {
+  async 'getMany takes 500 ids'(store) {
+    const ids = Array.from({ length: MAX_SET }, (_, at) => at + 1)
+    await fill(store)
+    const found = await getMany(store, ids.toReversed())
+    assert.equal(found.length, MAX_SET)
+    assert.equal(codes(found.slice(-SAMPLES.length).map(present).toReversed()), 'ABCDEFG')
+  },
+}
+
+const creates: Checks = {
+  async 'createAll adds all items, their ids in the order of the values'(store) {
+    await inBoth(store, async each => {
+      const suffix = Math.random()
+      const before = await countAll(each)
+      const values = SAMPLES.map(({ model: _unique, ...sample }) => ({
+        ...sample,
+        code: `${sample.code}${suffix}`,
+      }))
+      const created = await createAll(each, values)
+      assert.deepEqual(idsOf(created), idsOf(created).toSorted(compareIds))
+      for (const [at, { id, item, version }] of created.entries()) {
+        const { id: own, created_at, updated_at, ...rest } = item
+        assert.deepEqual([own, rest, created_at], [id, values[at], updated_at])
+        const found = await find(each, id)
+        assert.equal(found.version, version)
+        assert.equal(JSON.stringify(found.item), JSON.stringify(item))
+      }
+      assert.equal(await countAll(each), Number(before) + SAMPLES.length)
+      const next = await each.create({ code: `next ${suffix}`, price: 1 })
+      assert.ok(idsOf(created).every(id => id < next.id))
+      assert.deepEqual(await createAll(each, []), [])
+    })
+    await abortedFails(signal => store.createAll?.(valuesOf(2), { signal }))
+  },
+  async 'createAll takes 500 items'(store) {
+    const created = await createAll(store, valuesOf(MAX_SET))
+    const whole = await readStream(store, { where: [], sort: by() })
+    assert.deepEqual(idsOf(whole), idsOf(created))
+    assert.equal(codes(whole), codes(created))
+  },
+  async 'createAll adds none where one would break a unique set'(store) {
+    await fill(store)
+    await inBoth(store, async each => {
+      const values = valuesOf(80)
+      const twice = [...values, { code: 'n7', price: 1 }]
+      await fails(() => createAll(each, twice), UniqueError)
+      await fails(() => createAll(each, [...values, { code: 'A', price: 1 }]), UniqueError)
+      assert.equal(await countAll(each), SAMPLES.length)
+      const [created] = await createAll(each, [{ code: 'n7', price: 1 }])
+      assert.deepEqual(idsOf(await listAll(each, [filter('code', 'in', 'n7')])), [created?.id])
+      assert.ok(await each.delete(present(created).id, present(created).version))
+    })
+  },
+}
+
+const createsChosen: Checks = {
+  async 'createAll takes ids that clients chose, and makes those that are left out'(store) {
+    await inBoth(store, async each => {
+      const suffix = Math.random()
+      const values = [{ id: `b${suffix}` }, {}, { id: `a${suffix}` }, {}]
+      const created = await createAll(
+        each,
+        values.map((value, at) => ({ ...value, code: `${at} ${suffix}`, price: 1 })),
+      )
+      assert.deepEqual(
+        created.map(({ item }) => String(item.code).charAt(0)),
+        ['0', '1', '2', '3'],
+      )
+      const [b, one, a, other] = idsOf(created)
+      assert.deepEqual([b, a], [`b${suffix}`, `a${suffix}`])
+      assert.ok(String(one) < String(other))
+      const taken = [
+        { code: `5 ${suffix}`, price: 1 },
+        { id: `a${suffix}`, code: `6 ${suffix}`, price: 1 },
+      ]
+      const before = await countAll(each)
+      await fails(() => createAll(each, taken), UniqueError)
+      assert.equal(await countAll(each), before)
+    })
+  },
+}
+
+const deletes: Checks = {
+  async 'deleteAll removes all items, and frees their unique values'(store) {
+    await inBoth(store, async each => {
+      const [a, b, c] = await fill(each)
+      assert.equal(await deleteAll(each, [c, a]), true)
+      assert.equal(codes(await listAll(each, [], 'code')), 'BDEFG')
+      const again = await each.create({ code: 'A', price: 1, model: { name: 'Clio', year: 1990 } })
+      assert.equal(await deleteAll(each, [again, b, ...(await listAll(each)).slice(1, -1)]), true)
+      assert.equal(await countAll(each), 0)
+      assert.equal(await deleteAll(each, []), true)
+    })
+    await abortedFails(signal => store.deleteAll?.([{ id: MISSING, version: 'x' }], { signal }))
+  },
+  async 'deleteAll removes none where one is not at its version, not there, or named twice'(store) {
+    const [a, b, c] = await fill(store)
+    await inBoth(store, async each => {
+      const changed = await change(each, await find(each, b.id), { code: 'B', price: 2 })
+      const others = [
+        [a, b, c],
+        [a, { ...changed, version: a.version }],
+        [
+          { ...a, version: c.version },
+          { ...c, version: a.version },
+        ],
+        [a, { id: MISSING, version: a.version }],
+        [a, { id: 7, version: a.version }],
+        [a, c, a],
+      ]
+      for (const items of others) assert.equal(await deleteAll(each, items), false)
+      assert.equal(codes(await listAll(each, [], 'code')), 'ABCDEFG')
+      assert.equal((await find(each, a.id)).version, a.version)
+    })
+  },
+  async 'deleteAll takes 500 items'(store) {
+    const created: Stored[] = []
+    for (const values of valuesOf(MAX_SET + 1)) created.push(await store.create(values))
+    assert.equal(await deleteAll(store, created.slice(0, MAX_SET)), true)
+    assert.deepEqual(idsOf(await listAll(store)), [created.at(-1)?.id])
+  },
+}
+
+function compareIds(one: Id, other: Id): number {
+  return one < other ? -1 : 1
+}
+
+/** What a store must do that has methods for several items. */
+export const SETS: readonly CheckGroup[] = [
+  ['uuid', reads, 'getMany'],
+  ['integer', readsMany, 'getMany'],
+  ['uuid', creates, 'createAll'],
+  ['integer', { 'createAll: the same with integer ids': countedCreates }, 'createAll'],
+  ['text', createsChosen, 'createAll'],
+  ['uuid', deletes, 'deleteAll'],
+  ['integer', { 'deleteAll: the same with integer ids': countedDeletes }, 'deleteAll'],
+]
+
+async function countedCreates(store: Store): Promise<void> {
+  await fill(store)
+  const created = await createAll(store, valuesOf(3))
+  const first = SAMPLES.length + 1
+  assert.deepEqual(idsOf(created), [first, first + 1, first + 2])
+  assert.equal((await store.create({ code: 'next', price: 1 })).id, first + 3)
+}
+
+async function countedDeletes(store: Store): Promise<void> {
+  const [a, b, c] = await fill(store)
+  assert.equal(await deleteAll(store, [a, { ...b, version: 'old' }]), false)
+  assert.equal(await deleteAll(store, [a, { id: '2', version: b.version }]), false)
+  assert.equal(await deleteAll(store, [a, b, c]), true)
+  assert.equal(codes(await listAll(store, [], 'code')), 'DEFG')
+}

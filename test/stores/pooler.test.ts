@@ -1,0 +1,199 @@
+// PostgreSQL behind a pooler that gives the processes of the server to one transaction after another.
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as library from '../../src/sql/sql-store.ts'
+import { preparePostgres, reuseStatements, sqlStore } from '../../src/sql/sql-store.ts'
+import { UnavailableError } from '../../src/store/errors.ts'
+import { storeCases } from '../../src/testing/store-cases.ts'
+import { abortBesideOthers } from './neighbours.ts'
+import { hasPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
+import { openPostgres, postgres, usePostgres } from './postgres.ts'
+import { lockedBy, waitingFor } from './postgres-locks.ts'
+import { ask } from './postgres-server.ts'
+import { by, is, SHAPE } from './selections.ts'
+import { car, newTable, severalStores } from './several.ts'
+
+// CI must have a pgbouncer.
+const missing = !hasPgBouncer()
+if (missing && process.env.CI === 'true') throw new Error('There is no pgbouncer')
+if (missing) console.warn('Skipped: there is no pgbouncer')
+
+/** Collects the warnings of a moment by their codes. */
+async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const codes: string[] = []
+  const listen = (warning: Error & { code?: string }) => codes.push(warning.code ?? warning.name)
+  process.on('warning', listen)
+  await work()
+  // They are told in the next tick.
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('warning', listen)
+  return codes
+}
+
+describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', () => {
+  usePostgres()
+
+  let bouncer: PgBouncer
+  const opened: Kysely<unknown>[] = []
+  beforeAll(async () => {
+    bouncer = await startPgBouncer(postgres().url)
+  })
+  afterAll(async () => {
+    await Promise.all(opened.map(db => db.destroy()))
+    await bouncer.stop()
+  })
+
+  function open({ reuse = false, connectionString = bouncer.url, ...options } = {}) {
+    const config = { connectionString, max: 8, idleTimeoutMillis: 500, ...options }
+    const pool = preparePostgres(new pg.Pool(config))
+    const dialect = new PostgresDialect({ pool: reuse ? reuseStatements(pool) : pool })
+    const db = new Kysely<unknown>({ dialect })
+    opened.push(db)
+    return { db, pool }
+  }
+
+  async function through<T>(options: PgBouncerOptions, work: (url: string) => Promise<T>) {
+    const other = await startPgBouncer(postgres().url, options)
+    try {
+      return await work(other.url)
+    } finally {
+      await other.stop()
+    }
+  }
+
+  describe.each([false, true])('with reuseStatements: %s', reuse => {
+    let tables = 0
+    let db: Kysely<unknown>
+    beforeAll(() => {
+      db = open({ reuse }).db
+    })
+    const make = () => sqlStore({ db, table: `pooled_${reuse}_${++tables}`, create: true })
+    for (const { name, run } of storeCases(make)) test(name, run)
+
+    test('aborted lists end no statement of others, and leave them no setting', async () => {
+      const harm = await abortBesideOthers({
+        sql: library,
+        direct: postgres().url,
+        pooled: bouncer.url,
+        lists: 150,
+        others: 40,
+        reuse,
+      })
+      const whole = { aborted: 150, otherEnds: [], ended: 0, failures: [], left: 0 }
+      expect(harm).toMatchObject({ ...whole, timeouts: ['0'] })
+      expect(harm.asked).toBeGreaterThan(80)
+    })
+
+    test('what takes too long is ended, and says so', async () => {
+      const table = newTable()
+      const store = sqlStore({ db, table, create: true, timeout: 200 })
+      store.attach(SHAPE)
+      const { id, version } = await store.create(car('red'))
+      const holder = openPostgres()
+      await holder.transaction().execute(async transaction => {
+        await sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
+        const calls = [
+          store.get(id),
+          store.count({ where: [] }, 'exact'),
+          store.update(id, version, car('late')),
+          store.create(car('late')),
+          store.transaction?.([store], async ([inside]) => inside?.get(id)),
+        ]
+        for (const each of await Promise.allSettled(calls)) {
+          expect(each).toMatchObject({ reason: expect.any(UnavailableError) })
+        }
+      })
+      expect(await store.get(id)).toMatchObject({ version })
+      expect(await store.count({ where: [] }, 'exact')).toBe(1)
+    })
+  })
+
+  // Its tests hold locks while as many statements wait as that pool has processes.
+  describe('with as many processes as its tests hold at once', () => {
+    let wide: PgBouncer
+    beforeAll(async () => {
+      wide = await startPgBouncer(postgres().url, { size: 12 })
+    })
+    afterAll(() => wide.stop())
+    severalStores({
+      connect: (max = 8) => open({ reuse: true, connectionString: wide.url, max } as object).db,
+      waiting: waitingFor,
+      locked: lockedBy(() => openPostgres()),
+    })
+  })
+
+  test('open says that reuseStatements is of no use, and requests are answered', async () => {
+    await through({}, async connectionString => {
+      const { db, pool } = open({ reuse: true, connectionString })
+      const table = newTable()
+      const store = sqlStore({ db, table, create: true })
+      store.attach(SHAPE)
+      const codes = await warningsDuring(async () => store.open?.())
+      expect(codes).toEqual(['REST_CONVENTIONS_POOLER'])
+      await store.create(car('red'))
+      const red = { where: [is('color', 'in', 'red')], sort: by('') }
+      const lists = Array.from({ length: 60 }, async () => [
+        await store.list(red, { limit: 1, offset: 0 }, 'exact'),
+        await store.get(1),
+      ])
+      expect(await Promise.all(lists)).toHaveLength(60)
+      const prepared = await ask(
+        connectionString,
+        'select count(*)::int as n from pg_prepared_statements',
+      )
+      expect(prepared[0]?.n).toBeLessThanOrEqual(1)
+      expect(pool.totalCount).toBeGreaterThan(1)
+    })
+  })
+
+  test('statements of the host are sent without a name as soon as one name is taken', async () => {
+    await through({ size: 2 }, async connectionString => {
+      const { db } = open({ reuse: true, connectionString })
+      const ask = async (at: number) => {
+        const { rows } = await sql<{ n: number }>`select ${at}::int as n`.execute(db)
+        return rows[0]?.n
+      }
+      const all = Array.from({ length: 180 }, (_, at) => at)
+      const codes = await warningsDuring(async () => {
+        expect(await Promise.all(all.map(ask))).toEqual(all)
+      })
+      expect(codes).toEqual(['REST_CONVENTIONS_POOLER'])
+    })
+  })
+
+  test('an aborted list is ended over TLS', async () => {
+    await through({ tls: true }, async connectionString => {
+      const { db } = open({ connectionString, ssl: { rejectUnauthorized: false } } as object)
+      const table = newTable()
+      const store = sqlStore({ db, table, create: true })
+      store.attach(SHAPE)
+      await store.create(car('red'))
+      const holder = openPostgres()
+      await holder.transaction().execute(async transaction => {
+        await sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
+        const controller = new AbortController()
+        const list = store.count({ where: [] }, 'exact', { signal: controller.signal })
+        const waiting = async () =>
+          (
+            await ask(
+              postgres().url,
+              `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%"${table}"%'`,
+            )
+          ).length
+        while ((await waiting()) === 0);
+        controller.abort()
+        await expect(list).rejects.toThrow('aborted')
+        while ((await waiting()) > 0);
+      })
+    })
+  })
+
+  test('one connection is enough', async () => {
+    const { db } = open({ reuse: true, max: 1 } as object)
+    const store = sqlStore({ db, table: newTable(), create: true })
+    store.attach(SHAPE)
+    await store.open?.()
+    expect((await store.create(car('red'))).id).toBe(1)
+  })
+})

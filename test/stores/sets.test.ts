@@ -1,0 +1,181 @@
+// Several items at once: by how many statements, in tables that others have made, and without the methods for it.
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import type { Item } from '../../src/schema/values.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { toKeyedStore } from '../../src/store/keyed-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+import { by, SHAPE } from './selections.ts'
+import { closing, newTable } from './several.ts'
+import { openDatabase } from './sqlite.ts'
+
+usePostgres()
+
+type Open = (onStatement?: (statement: CompiledQuery) => void) => Promise<Kysely<unknown>>
+
+const DATABASES: [string, Open][] = [
+  ['SQLite', onStatement => openDatabase(undefined, onStatement)],
+  ['PostgreSQL', async onStatement => openPostgres({}, onStatement)],
+]
+
+const car = (color: string): Item => ({ color, price: 1, year: 1 })
+
+async function colorsOf(store: Store): Promise<unknown[]> {
+  const { items } = await store.list({ where: [], sort: by('') }, { limit: 100, offset: 0 }, 'none')
+  return items.map(({ item }) => item.color)
+}
+
+/** An api of cars with options, which are deleted with them. */
+function serve(store: () => Store) {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string() }),
+    store: store(),
+  })
+  const options = defineCollection({
+    name: 'options',
+    schema: z.object({ car_id: z.string(), price: z.number() }),
+    store: store(),
+    references: { car_id: { collection: 'cars', onDelete: 'cascade' } },
+  })
+  const api = defineApi({ collections: { cars, options } })
+  return { cars: api.collection(cars), options: api.collection(options), api }
+}
+
+describe.each(DATABASES)('%s', (_name, open) => {
+  test('a cascade of 1,100 items takes three statements that delete, and one for the item', async () => {
+    const deleted: string[] = []
+    const db = await open(({ sql: text }) => {
+      if (text.startsWith('delete from')) deleted.push(text)
+    })
+    const stores: Store[] = []
+    const { cars, options, api } = serve(() => {
+      const store = sqlStore({ db, table: newTable(), create: true })
+      stores.push(store)
+      return store
+    })
+    const { id } = await cars.create({ name: 'A' })
+    const other = await cars.create({ name: 'B' })
+    await options.create({ car_id: other.id, price: 1 })
+    for (const count of [500, 500, 100]) {
+      await stores[1]?.createAll?.(
+        Array.from({ length: count }, (_, price) => ({ car_id: id, price })),
+      )
+    }
+    await cars.delete(id)
+    expect(deleted).toHaveLength(4)
+    expect([await cars.count(), await options.count()]).toEqual([1, 1])
+    await api.close()
+  })
+
+  test('a table without versions: what was changed meanwhile keeps all', async () => {
+    const store = sqlStore({ db: await open(), table: newTable(), version: false, create: true })
+    store.attach(SHAPE)
+    await closing([store], async () => {
+      const created = (await store.createAll?.(['a', 'b', 'c'].map(car))) ?? []
+      expect(created.map(({ id }) => id)).toEqual([1, 2, 3])
+      expect(await store.getMany?.([3, 4, 1])).toEqual([created[2], undefined, created[0]])
+      await store.update(2, created[1]?.version ?? '', car('changed'))
+      expect(await store.deleteAll?.(created)).toBe(false)
+      expect(await colorsOf(store)).toEqual(['a', 'changed', 'c'])
+      const now = (await store.getMany?.([1, 2, 3])) ?? []
+      expect(await store.deleteAll?.(now.filter(each => each !== undefined))).toBe(true)
+      expect(await colorsOf(store)).toEqual([])
+    })
+  })
+})
+
+test('triggers of PostgreSQL: rows get the answers that are theirs, and what they skip leaves none', async () => {
+  const db = openPostgres()
+  const table = newTable()
+  const first = sqlStore({ db, table, create: true })
+  first.attach(SHAPE)
+  await first.count({ where: [] }, 'exact')
+  await sql`create function set_rule() returns trigger language plpgsql as 'begin
+    if tg_op = ''DELETE'' then
+      if old.color = ''kept'' then return null; end if;
+      return old;
+    end if;
+    if new.color = ''out'' then return null; end if;
+    if new.color = ''other'' then new.id := new.id + 1000; end if;
+    return new; end'`.execute(db)
+  await sql`create trigger set_rule before insert or delete on ${sql.id(table)} for each row execute function set_rule()`.execute(
+    db,
+  )
+  const store = sqlStore({ db, table })
+  store.attach(SHAPE)
+  await closing([store], async () => {
+    const created = (await store.createAll?.(['a', 'other', 'kept'].map(car))) ?? []
+    expect(created.map(({ item }) => item.color)).toEqual(['a', 'other', 'kept'])
+    for (const each of created) expect(await store.get(each.id)).toEqual(each)
+    const skipped = async () => store.createAll?.(['b', 'out'].map(car))
+    await expect(skipped()).rejects.toThrow('a trigger may have kept it out')
+    await expect((async () => store.createAll?.([car('out')]))()).rejects.toThrow(
+      'has taken no row',
+    )
+    expect(await store.deleteAll?.(created)).toBe(false)
+    expect(await store.count({ where: [] }, 'exact')).toBe(3)
+    expect(await store.deleteAll?.(created.slice(0, 2))).toBe(true)
+    expect(await colorsOf(store)).toEqual(['kept'])
+  })
+})
+
+test('a view with several rows of one id: none is deleted', async () => {
+  const db = openPostgres()
+  const table = newTable()
+  const first = sqlStore({ db, table, create: true })
+  first.attach(SHAPE)
+  const created = await first.create(car('a'))
+  await sql`create view ${sql.id(`${table}_twice`)} as select * from ${sql.id(table)} union all select * from ${sql.id(table)}`.execute(
+    db,
+  )
+  const store = sqlStore({ db, table: `${table}_twice` })
+  store.attach(SHAPE)
+  await closing([store], async () => {
+    await expect((async () => store.deleteAll?.([created]))()).rejects.toThrow()
+    expect(await first.count({ where: [] }, 'exact')).toBe(1)
+  })
+})
+
+/** A store in memory whose transactions have no `deleteAll`, as one that implements none of the three. */
+function storeWithoutSets(originals: Map<Store, Store>): Store {
+  const whole = memoryStore()
+  const store: Store = {
+    ...whole,
+    database: originals,
+    transaction: (stores, work, options) =>
+      (whole.transaction as NonNullable<Store['transaction']>)(
+        stores.map(each => originals.get(each) ?? each),
+        bound => work(bound.map(({ deleteAll: _none, ...rest }) => rest)),
+        options,
+      ),
+  }
+  originals.set(store, whole)
+  return store
+}
+
+test('a store without the three: a cascade deletes one by one, and a copy has none of them', async () => {
+  const originals = new Map<Store, Store>()
+  const { cars, options } = serve(() => storeWithoutSets(originals))
+  const copy: Store = { ...memoryStore() }
+  expect([copy.getMany, copy.createAll, copy.deleteAll]).toEqual([undefined, undefined, undefined])
+  const { id } = await cars.create({ name: 'A' })
+  for (const price of [1, 2, 3]) await options.create({ car_id: id, price })
+  await cars.delete(id)
+  expect([await cars.count(), await options.count()]).toEqual([0, 0])
+})
+
+test('a store whose idempotency keys are kept for it keeps the three', async () => {
+  const whole = memoryStore()
+  const { getMany, createAll, deleteAll } = whole as Required<Store>
+  const own: Store = { ...whole, getMany, createAll, deleteAll, idempotency: 'process' }
+  const store = toKeyedStore(own)
+  store.attach(SHAPE)
+  const created = (await store.createAll?.([car('a'), car('b')])) ?? []
+  expect(await store.getMany?.([2])).toEqual(created.slice(1))
+  expect(await store.deleteAll?.(created)).toBe(true)
+  expect(await colorsOf(store)).toEqual([])
+})
