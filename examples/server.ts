@@ -102,7 +102,7 @@ async function greeting(
   made: number,
   auth: boolean,
 ) {
-  const root = `${address}/v1/`
+  const root = `${address}/v2/`
   const car = await api.collection('cars').list().first()
   // curl asks for the password.
   const user = auth && process.env.BASIC_USER ? ` -u ${process.env.BASIC_USER}` : ''

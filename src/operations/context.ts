@@ -262,8 +262,8 @@ export class RequestContext extends CallContext {
   counted = false
   /** What a form held, as it was sent, so that a page can show it again. */
   submitted: readonly (readonly [name: string, part: unknown])[] | undefined
-  /** Settles when the operation has ended, which may be after its time. */
-  operationEnd: Promise<unknown> | undefined
+  /** Resolves when the operation has ended, which may be after its time; then it is `undefined`. */
+  runningOperation: Promise<void> | undefined
   result: OperationResult | undefined
   timings: string[] | undefined
 

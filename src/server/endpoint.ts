@@ -168,7 +168,12 @@ function operationStep(api: ApiDefinition, { target }: Route, operation: string)
     return andThen(
       workload.run(() => {
         const result = run(context)
-        if (result instanceof Promise) context.operationEnd = result.catch(ignore)
+        if (result instanceof Promise) {
+          const end = () => {
+            context.runningOperation = undefined
+          }
+          context.runningOperation = result.then(end, end)
+        }
         return result
       }, context.request),
       result => {
@@ -178,8 +183,6 @@ function operationStep(api: ApiDefinition, { target }: Route, operation: string)
   }
   return step(perform, 400, 401, 403, 404, 409, 412, 413, 416, 422, 428, 503)
 }
-
-function ignore(): void {}
 
 /** OPTIONS: the methods in headers, and what each takes and gives in the body. */
 function answerOptions(route: Route): Step {

@@ -6,7 +6,7 @@ import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime, type Step } from '../operations/context.ts'
-import { type Awaitable, andThen } from '../schema/values.ts'
+import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
@@ -118,8 +118,9 @@ function finish(context: RequestContext, response: HttpResponse): Awaitable<Http
 /** Answers with an error. It counts like any request, however early it came. */
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
   // An operation that is out of time goes on: what it writes keeps its uploads.
-  const cleaned = andThen(context.operationEnd, () => context.discardUploads())
-  if (!context.request.aborted) await cleaned
+  const { runningOperation } = context
+  if (runningOperation) void runningOperation.then(() => context.discardUploads())
+  else await context.discardUploads()
   let error = thrown
   // A 503 for lack of time or capacity is not counted.
   if (!(error instanceof HttpError && error.status === 503)) {

@@ -37,7 +37,11 @@ async function ask(
   const url = `https://api.example${path.replace('{id}', String(car?.id))}`
   const init = {
     method,
-    headers: { ...headers, ...(body !== undefined && { 'content-type': type }) },
+    headers: {
+      accept: 'application/json',
+      ...headers,
+      ...(body !== undefined && { 'content-type': type }),
+    },
     ...(body !== undefined && { body }),
   }
   const answer = await made.api.fetch(new Request(url, init))

@@ -39,7 +39,7 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
     formats: [...DEFAULT_FORMATS, html],
   })
   await api.collection(cars).create({ color: 'red' })
-  return { ...api, store }
+  return Object.assign(api, { store })
 }
 
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? ''

@@ -119,6 +119,19 @@ describe('a pool of PostgreSQL', () => {
     await db.destroy()
   })
 
+  test('gives no name to what begins and ends a transaction: a pooler may hold it already', async () => {
+    const db = openPostgres({ max: 1 })
+    await db.transaction().execute(async tx => {
+      await sql`savepoint first`.execute(tx)
+      await sql`select ${1}::int as value`.execute(tx)
+      await sql`release savepoint first`.execute(tx)
+    })
+    const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements
+      where statement ~* '^(begin|commit|rollback|savepoint|release)'`.execute(db)
+    expect(rows).toEqual([])
+    await db.destroy()
+  })
+
   test('prepares one anew that a change of the table made useless', async () => {
     const db = openPostgres({ max: 1 })
     await sql`create table reused (id integer)`.execute(db)

@@ -63,6 +63,9 @@ const STALE = new Set(['0A000', '26000'])
 /** Another client of the pooler has prepared it on the same process of the server. */
 const PREPARED = '42P05'
 
+/** They cost nothing to parse; a rollback that failed for its name would leave the transaction open for the next work. */
+const CONTROL = /^(?:begin|start|commit|rollback|savepoint|release)\b/i
+
 function wrapClient(client: PostgresPoolClient, ofPool: Preparing): PostgresPoolClient {
   preparing.set(client, ofPool)
   // Kysely's type of a client does not say it, but that of pg has more.
@@ -100,7 +103,8 @@ function wrapClient(client: PostgresPoolClient, ofPool: Preparing): PostgresPool
     }
   }
   const query = async (text: string, values: readonly unknown[]) => {
-    const name = ofPool.stopped || isMarker(text) ? undefined : toName(text)
+    const unnamed = ofPool.stopped || isMarker(text) || CONTROL.test(text)
+    const name = unnamed ? undefined : toName(text)
     if (name === undefined) return client.query(text, values)
     // They go with the next statement, and need no answer.
     if (dropped.length > 0) drop()
