@@ -1,13 +1,14 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
 import { suggestion } from './errors.ts'
-import { buildApi, POLICY_RULES } from './model/build-api.ts'
-import type { AnyCollection } from './model/collection-types.ts'
-import { completeActions } from './model/compile-actions.ts'
-import { replaceHooks } from './model/compile-hooks.ts'
-import { relateCollections } from './model/compile-references.ts'
-import type { CollectionDefinition, VersionDefinition } from './model/definition.ts'
+import { buildApi, POLICY_RULES } from './model/compile/build-api.ts'
+import { completeActions } from './model/compile/compile-actions.ts'
+import { replaceHooks } from './model/compile/compile-hooks.ts'
+import { relateCollections } from './model/compile/compile-references.ts'
 import { findCollectionDefinition, isCollection, keepApiDefinition } from './model/definitions.ts'
+import type { AnyCollection } from './model/types/collection-types.ts'
+import type { ActionRun } from './model/types/declaration.ts'
+import type { CollectionDefinition, VersionDefinition } from './model/types/definition.ts'
 import type {
   DefOf,
   Hooks,
@@ -15,8 +16,7 @@ import type {
   RunOf,
   Transaction,
   TransactionOptions,
-} from './model/hooks.ts'
-import type { ActionRun } from './model/types/declaration.ts'
+} from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
 import type { CallScope } from './operations/context.ts'
 import {

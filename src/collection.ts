@@ -1,14 +1,13 @@
 // `defineCollection`: checks a declaration once and makes its definition and handlers.
 
 import { buildAccess } from './auth/access.ts'
+import { toPath } from './base/paths.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
-import { buildApi } from './model/build-api.ts'
-import type { CollectionOptions, Places } from './model/collection-options.ts'
-import { COLLECTION_RULES } from './model/collection-rules.ts'
-import type * as types from './model/collection-types.ts'
-import type { AnyCollection, Def, Made, MadeIds } from './model/collection-types.ts'
-import { compileActions, completeActions } from './model/compile-actions.ts'
+import { buildApi } from './model/compile/build-api.ts'
+import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
+import { COLLECTION_RULES } from './model/compile/collection-rules.ts'
+import { compileActions, completeActions } from './model/compile/compile-actions.ts'
 import {
   buildFieldRoles,
   buildOwner,
@@ -16,20 +15,25 @@ import {
   ignoredFields,
   omitFields,
   toInputFields,
-} from './model/compile-field-roles.ts'
-import { compileHooks } from './model/compile-hooks.ts'
-import { findParents, findReferences, relateCollections } from './model/compile-references.ts'
-import type { CollectionDefinition } from './model/definition.ts'
+} from './model/compile/compile-field-roles.ts'
+import { compileHooks } from './model/compile/compile-hooks.ts'
+import {
+  findParents,
+  findReferences,
+  relateCollections,
+} from './model/compile/compile-references.ts'
+import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
-import { DOWNLOAD, SEARCH } from './model/routes.ts'
+import type * as types from './model/types/collection-types.ts'
+import type { AnyCollection, Def, Made, MadeIds } from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
+import type { CollectionDefinition } from './model/types/definition.ts'
 import { OPERATIONS } from './model/types/operation.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, findField, isFilterable, listPaths } from './schema/fields.ts'
-import { toPath } from './schema/paths.ts'
 import { buildValidator } from './schema/validate.ts'
 import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/create-handlers.ts'

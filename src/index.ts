@@ -14,6 +14,7 @@ export { bearerJwt } from './auth/bearer-jwt.ts'
 export { introspection } from './auth/introspection.ts'
 export type { Limiter, RateLimitOptions, RateLimitPolicy } from './auth/rate-limit.ts'
 export type { ChallengeParameters, Principal, Scheme } from './auth/scheme.ts'
+export type { Item, Json } from './base/values.ts'
 export type { BlobStore } from './blobs/blob-store.ts'
 export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
@@ -36,8 +37,9 @@ export { xml } from './formats/xml/xml.ts'
 export type { CorsOptions } from './http/cors.ts'
 export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
-export { DEFAULT_FORMATS } from './model/build-api.ts'
-export type { CollectionOptions } from './model/collection-options.ts'
+export { DEFAULT_FORMATS } from './model/compile/build-api.ts'
+export type { CollectionOptions } from './model/compile/collection-options.ts'
+export { ConflictError } from './model/conflict-error.ts'
 // Some of these are here because inferred types of a program name them in its declarations.
 export type {
   AnyCollection,
@@ -49,10 +51,19 @@ export type {
   NewOf as DefInput,
   StoredOf as DefStored,
   UnknownDef,
-} from './model/collection-types.ts'
-export { ConflictError } from './model/conflict-error.ts'
-export type { HookContext, Hooks, OperationEvent, RunContext, Transaction } from './model/hooks.ts'
-export type { Filters, Query } from './model/list-query.ts'
+} from './model/types/collection-types.ts'
+export type { FieldContext, FieldRole, OwnerOptions } from './model/types/field-roles.ts'
+export type {
+  HookContext,
+  Hooks,
+  OperationEvent,
+  RunContext,
+  Transaction,
+} from './model/types/hooks.ts'
+export type { Filters, Query } from './model/types/list-query.ts'
+export type { Operation } from './model/types/operation.ts'
+export type { Contact, Failure, Message, Messages, Policies } from './model/types/policies.ts'
+export type { ReferenceOptions } from './model/types/references.ts'
 export type {
   Callable,
   CallOptions,
@@ -61,16 +72,11 @@ export type {
   Resource,
   Target,
   WriteOptions,
-} from './model/resource.ts'
-export type { FieldContext, FieldRole, OwnerOptions } from './model/types/field-roles.ts'
-export type { Operation } from './model/types/operation.ts'
-export type { Contact, Failure, Message, Messages, Policies } from './model/types/policies.ts'
-export type { ReferenceOptions } from './model/types/references.ts'
+} from './model/types/resource.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { sweepBlobs } from './operations/write/uploads.ts'
 export type { Dialect } from './query.ts'
 export { type BlobOptions, type BlobRecord, type BlobValue, blob } from './schema/blob.ts'
-export type { Item, Json } from './schema/values.ts'
 export { onRequest, onResponse, type RequestEvent, type ResponseEvent } from './server/events.ts'
 export type { Fetch } from './server/fetch-handler.ts'
 export type { Handler } from './server/node-handler.ts'

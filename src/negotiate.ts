@@ -1,11 +1,11 @@
 // Chooses the format to write and to read (RFC 9110 §12, §8.3): by URL extension, then by `Accept` or
 // `Content-Type`. negotiator is used here and nowhere else.
 import Negotiator from 'negotiator'
+import { memoize } from './base/memoize.ts'
+import { Remembered } from './base/remembered.ts'
 import { HttpError } from './errors.ts'
 import { type Format, isWriter, type Reader } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
-import { Remembered } from './http/remembered.ts'
-import { memoize } from './schema/memoize.ts'
 
 /** A media type with its parameters (RFC 9110 §8.3.1). */
 export interface MediaType {

@@ -1,5 +1,7 @@
 // A page of a list and its place, both directions: `Range`, `offset`, `limit` and `cursor` in;
 // `Content-Range`, `Link` and `X-Result-Count` out.
+
+import type { Json } from './base/values.ts'
 import type { Issue } from './errors.ts'
 import { parseRange, printContentRange } from './http/content-range.ts'
 import { escapeTarget } from './http/link.ts'
@@ -7,7 +9,6 @@ import type { HeaderList } from './http/message.ts'
 import { METHOD_PARAMETER } from './http/method-override.ts'
 import { type Parameter, readWholeNumber, single } from './http/parameters.ts'
 import { type Cursor, parseCursor, printCursor } from './pagination/cursor.ts'
-import type { Json } from './schema/values.ts'
 import type { SortKey } from './store/selection.ts'
 
 /** The part of a list that a request asks for, and in which way: the links continue in the same way. */

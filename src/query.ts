@@ -1,10 +1,13 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query.
+
+import { type Path, toPath } from './base/paths.ts'
+import { Remembered } from './base/remembered.ts'
+import type { Item, Json } from './base/values.ts'
 import type { ErrorEntry, ErrorType, Issue } from './errors.ts'
 import { buildLimits } from './http/limits.ts'
 import type { HeaderList } from './http/message.ts'
 import { type Parameter, single } from './http/parameters.ts'
-import { Remembered } from './http/remembered.ts'
 import {
   BOUNDS,
   type FilterName,
@@ -18,8 +21,6 @@ import {
   tooLong,
 } from './query/filters.ts'
 import { type Fields, findField, findValueField, unknownField } from './schema/fields.ts'
-import { type Path, toPath } from './schema/paths.ts'
-import type { Item, Json } from './schema/values.ts'
 import type { Filter } from './store/filter.ts'
 import {
   type Search,

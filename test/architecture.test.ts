@@ -4,6 +4,7 @@ import { isNode, type SourceFile, type SyntaxNode, sourceFiles } from './source.
 
 /** Folders and files at the top of `src` are layers: each imports only layers above it, types included. */
 const LAYERS = [
+  'base',
   'errors',
   'options',
   'schema',

@@ -31,7 +31,7 @@ const documents: readonly (readonly [path: string, text: string])[] = [
 
 /** What the examples of these files begin with; all others stand alone. */
 const PREAMBLES: Readonly<Record<string, string>> = {
-  'model/resource.ts': `
+  'model/types/resource.ts': `
 import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
 const schema = z.object({ color: z.string(), price: z.number() })
@@ -309,7 +309,7 @@ it('every public function that begins a project, and every method of Resource an
       'basic',
     ],
     ...['harden', 'openApiDocument', 'createClient', 'storeCases'],
-    ...methods('model/resource.ts', 'Resource').map(name => `cars.${name}`),
+    ...methods('model/types/resource.ts', 'Resource').map(name => `cars.${name}`),
     ...methods('store/store.ts', 'Store').map(name => `store.${name}`),
   ]
   expect(wanted.length).toBeGreaterThan(30)
@@ -325,7 +325,11 @@ function optionsOf(path: string, name: string): string[] {
 }
 
 it.each([
-  ['docs/collections.md', 'model/collection-options.ts', ['PlainOptions', 'CollectionOptions']],
+  [
+    'docs/collections.md',
+    'model/compile/collection-options.ts',
+    ['PlainOptions', 'CollectionOptions'],
+  ],
   ['docs/api.md', 'model/types/policies.ts', ['Policies']],
 ] as const)('the table of %s has every option', (document, path, names) => {
   const [, text = ''] = documents.find(([name]) => name === document) ?? []

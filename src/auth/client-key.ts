@@ -1,6 +1,6 @@
 // The keys by which clients are counted: of a principal, else of an address.
 import { createHash } from 'node:crypto'
-import { Remembered } from '../http/remembered.ts'
+import { Remembered } from '../base/remembered.ts'
 
 /** Builds the key of a principal. A long id is hashed, so that it fits the column of a database. */
 export function principalKey(id: string): string {

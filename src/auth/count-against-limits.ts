@@ -1,9 +1,10 @@
 // Counts requests and failed logins, and reports them in `X-RateLimit-*`, `RateLimit` and `RateLimit-Policy`
 // (draft-ietf-httpapi-ratelimit-headers); 429 over the limit (RFC 6585 §4).
+
+import { type Awaitable, andThen } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
 import { Deadlines } from '../http/timeouts.ts'
-import { type Awaitable, andThen } from '../schema/values.ts'
 import type { Limiter, LimiterResult, Policy, RateLimit } from './rate-limit.ts'
 import type { CountedWindow } from './window-counter.ts'
 

@@ -1,6 +1,7 @@
 // Limits the failed logins of an address by the policies of the rate limit.
+
+import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import type { Awaitable } from '../schema/values.ts'
 import { countLogin } from './count-against-limits.ts'
 import type { RateLimit } from './rate-limit.ts'
 

@@ -1,6 +1,6 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
-import type { Def } from '../model/collection-types.ts'
-import type { ByClient, Callable } from '../model/resource.ts'
+import type { Def } from '../model/types/collection-types.ts'
+import type { ByClient, Callable } from '../model/types/resource.ts'
 import { createProxy, createResource, type Shared } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
@@ -13,7 +13,7 @@ export type {
   Resource,
   Target,
   WriteOptions,
-} from '../model/resource.ts'
+} from '../model/types/resource.ts'
 export { ConflictError, HttpError } from './errors.ts'
 export type { SendOptions } from './send.ts'
 

@@ -1,5 +1,5 @@
 // Lists over HTTP: page after page by `Link`, iterated one page ahead.
-import type { List, Page } from '../model/resource.ts'
+import type { List, Page } from '../model/types/resource.ts'
 import { notAnAnswer } from './errors.ts'
 import { link } from './send.ts'
 

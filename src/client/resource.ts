@@ -1,5 +1,5 @@
 // One collection over HTTP.
-import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
+import type { CallOptions, Resource, WriteOptions } from '../model/types/resource.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import { createList, findLink, type ReadPage, type Received } from './list.ts'
 import { isObject, printQuery } from './query.ts'

@@ -1,11 +1,12 @@
 // The query languages of stock admin clients: rewrites their parameters into ours before anything reads
 // them, and adds the headers they look for.
+
+import { isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters, readWholeNumber, single } from '../http/parameters.ts'
 import { checkOptions, oneOf, type Rules } from '../options.ts'
 import type { Dialect, DialectErrors, DialectList } from '../query.ts'
-import { isObject, type Json } from '../schema/values.ts'
 
 export type { Dialect, DialectErrors, DialectList } from '../query.ts'
 

@@ -1,4 +1,4 @@
-import { iterate } from '../schema/iterate.ts'
+import { iterate } from '../base/iterate.ts'
 
 /** The length in characters at which a chunk of a stream ends. */
 const CHUNK = 64 * 1024

@@ -4,10 +4,11 @@
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection"). So does one that has
 // `'` in front of these already: a reader takes exactly one off.
+
+import { memoize } from '../base/memoize.ts'
+import { getValue, type Path } from '../base/paths.ts'
+import { type Item, isObject, type Json } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import { memoize } from '../schema/memoize.ts'
-import { getValue, type Path } from '../schema/paths.ts'
-import { type Item, isObject, type Json } from '../schema/values.ts'
 import { printBatches } from './chunks.ts'
 import type { Format, Representation } from './format.ts'
 

@@ -1,10 +1,11 @@
 // The values of a form, urlencoded or multipart: pairs of names and texts to the properties of an
 // item. The schema's fields decide what a text means, never how it looks.
+
+import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny, toHttpError } from '../errors.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { parseScalars } from '../schema/scalars.ts'
-import { getProperty, type Item, isObject, type Json } from '../schema/values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson, tooManyMembers } from './json.ts'
 import { checkJson, checkName } from './json-value.ts'

@@ -1,8 +1,9 @@
 // `application/x-www-form-urlencoded` (WHATWG URL §5): each key one property, nesting as
 // `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
+
+import { type Item, isObject } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import { parseParameters } from '../http/parameters.ts'
-import { type Item, isObject } from '../schema/values.ts'
 import { formValue } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { readText } from './read-body.ts'

@@ -1,9 +1,10 @@
 // The contract of a format: one media type with its relatives, written, read, or both.
+
+import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { ErrorEntry, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { HeaderList, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 
 /** The content of a response before a format prints it. */

@@ -1,8 +1,9 @@
 // Checks the JSON values that every format accepts: each store returns them byte for byte, and no name
 // reaches an object's prototype.
+
+import { type Item, isObject, type Json } from '../base/values.ts'
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
-import { type Item, isObject, type Json } from '../schema/values.ts'
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 

@@ -1,6 +1,7 @@
 // JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
+
+import { andThen, type Json } from '../base/values.ts'
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
-import { andThen, type Json } from '../schema/values.ts'
 import { printItem } from '../store/printed.ts'
 import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'

@@ -3,8 +3,8 @@
 // no faster than they are read. busboy is used here and nowhere else.
 import { once } from 'node:events'
 import busboy from 'busboy'
+import type { Json } from '../base/values.ts'
 import { HttpError, incompleteBody } from '../errors.ts'
-import type { Json } from '../schema/values.ts'
 import { form } from './form.ts'
 import { formValue, namesOf, type Part } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'

@@ -1,7 +1,8 @@
 // JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902, with the pointers of RFC 6901). What they
 // are applied to is never changed.
+
+import { getProperty, type Item, isObject, type Json, sameJson } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import { getProperty, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { checkName, isValidJson } from './json-value.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'

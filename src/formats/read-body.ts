@@ -1,7 +1,7 @@
 // The bytes and the text of a body, under the limits that every format shares.
 import { isAscii } from 'node:buffer'
+import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import type { Awaitable } from '../schema/values.ts'
 import type { ReadContext } from './format.ts'
 
 /**

@@ -1,18 +1,19 @@
 // `text/html`: every resource as a page in a browser, with forms for everything that can be done. No
 // script: a strict Content-Security-Policy forbids all but our own style sheet.
+
+import { isObject } from '../base/values.ts'
 import type { Format, PageRequest, Representation } from '../formats/format.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
-import { isObject } from '../schema/values.ts'
-import { buildPageView } from './build-page-view.ts'
-import { docs } from './docs.ts'
-import { printErrorPage } from './error-page.ts'
-import { disclose, printAction, printForm } from './form.ts'
-import { restoreForm } from './form-state.ts'
-import { printFilters, printPages, printSearch, printTable } from './list.ts'
+import { docs } from './docs/docs.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
-import { printPage } from './page.ts'
-import type { PageLink, PageView } from './page-view.ts'
+import { buildPageView } from './pages/build-page-view.ts'
+import { printErrorPage } from './pages/error-page.ts'
+import { disclose, printAction, printForm } from './pages/form.ts'
+import { restoreForm } from './pages/form-state.ts'
+import { printFilters, printPages, printSearch, printTable } from './pages/list.ts'
+import { printPage } from './pages/page.ts'
+import type { PageLink, PageView } from './pages/page-view.ts'
 import { STYLE_SOURCE } from './style.ts'
 import { printItem, printValue } from './values.ts'
 
@@ -26,7 +27,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-export type { FormAction, PageLink, PageView } from './page-view.ts'
+export type { FormAction, PageLink, PageView } from './pages/page-view.ts'
 export { buildPageView }
 
 /** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. */

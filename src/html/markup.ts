@@ -1,6 +1,6 @@
 // HTML by a tagged template that escapes every value except `Markup`. Values may stand in text and in
 // double-quoted attributes; those of `href`, `src` and `action` must be addresses.
-import { memoize } from '../schema/memoize.ts'
+import { memoize } from '../base/memoize.ts'
 
 /** Safe HTML. */
 export class Markup {

@@ -1,9 +1,9 @@
 // Values as people read them: in a cell of a table, in a definition list.
-import { isDateTime, parseInstant } from '../schema/dates.ts'
+import { isDateTime, parseInstant } from '../base/dates.ts'
+import { type Item, isObject, type Json, type Scalar } from '../base/values.ts'
 import type { Field, Fields } from '../schema/fields.ts'
-import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
-import type { PageView, ValueLink } from './page-view.ts'
+import type { PageView, ValueLink } from './pages/page-view.ts'
 
 type FindLink = PageView['findLink']
 

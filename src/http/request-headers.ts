@@ -1,6 +1,7 @@
 // The header fields of a request as one object of one shape.
+
+import { Remembered } from '../base/remembered.ts'
 import type { RequestHeaders } from './message.ts'
-import { Remembered } from './remembered.ts'
 
 /** The fields that the core or many clients use: all objects begin with these, so that they share one shape. */
 class KnownHeaders {

@@ -1,6 +1,7 @@
 // The time limits that end every request: for its body and for the work.
+
+import type { Awaitable } from '../base/values.ts'
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
-import type { Awaitable } from '../schema/values.ts'
 import type { Limits } from './limits.ts'
 import type { HttpRequest } from './message.ts'
 

@@ -1,6 +1,6 @@
 // The definitions of collections and apis, by the objects that programs have: they are no part of their interface.
-import type { AnyCollection } from './collection-types.ts'
-import type { ApiDefinition, CollectionDefinition } from './definition.ts'
+import type { AnyCollection } from './types/collection-types.ts'
+import type { ApiDefinition, CollectionDefinition } from './types/definition.ts'
 
 /** Any api. */
 export interface AnyApi {

@@ -1,10 +1,14 @@
 // What descriptions are made of: one method of a target, and the parts that several operations share.
 
+import { isObject } from '../base/values.ts'
 import { isSafe } from '../http/methods.ts'
-import type { ActionDefinition, ApiDefinition, CollectionDefinition } from '../model/definition.ts'
-import type { Target } from '../model/routes.ts'
+import type { Target } from '../model/compile/routes.ts'
+import type {
+  ActionDefinition,
+  ApiDefinition,
+  CollectionDefinition,
+} from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { isObject } from '../schema/values.ts'
 
 /** One method of a target. */
 export interface MethodDescription {

@@ -1,11 +1,15 @@
 // The OpenAPI document of an api, or of one of its versions.
 
+import type { Item } from '../base/values.ts'
 import type { DocsPrinter } from '../formats/format.ts'
-import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import { listRoutes, type Route, type Target, toUriTemplate } from '../model/compile/routes.ts'
 import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
-import { listRoutes, type Route, type Target, toUriTemplate } from '../model/routes.ts'
+import type {
+  ApiDefinition,
+  CollectionDefinition,
+  VersionDefinition,
+} from '../model/types/definition.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
-import type { Item } from '../schema/values.ts'
 import { Components } from './components.ts'
 import { buildPathItem, toPlainItem } from './path-item.ts'
 import { describeSchemes } from './security.ts'

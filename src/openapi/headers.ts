@@ -1,7 +1,7 @@
 // The header fields of requests and responses, as OpenAPI 3.1.
 import { isConditional, isRanged } from '../http/methods.ts'
-import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
-import { DOWNLOAD, SEARCH } from '../model/routes.ts'
+import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import { type Components, type MethodDescription, takesKey } from './components.ts'
 

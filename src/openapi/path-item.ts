@@ -1,13 +1,13 @@
 // The OpenAPI 3.1 path item of a target, for OPTIONS and for the document.
 
 import { findAccessRule } from '../auth/access.ts'
+import { memoize } from '../base/memoize.ts'
+import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
-import type { ApiDefinition } from '../model/definition.ts'
-import { DOWNLOAD, type Route, type Target } from '../model/routes.ts'
+import { DOWNLOAD, type Route, type Target } from '../model/compile/routes.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
-import { memoize } from '../schema/memoize.ts'
-import type { Item } from '../schema/values.ts'
 import { Components, type MethodDescription } from './components.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'

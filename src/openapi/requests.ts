@@ -2,8 +2,8 @@
 
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
-import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
-import { DOWNLOAD, SEARCH } from '../model/routes.ts'
+import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'

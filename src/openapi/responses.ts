@@ -1,7 +1,7 @@
 // The responses of each operation, as OpenAPI 3.1.
 
 import { isSafe } from '../http/methods.ts'
-import { DOWNLOAD } from '../model/routes.ts'
+import { DOWNLOAD } from '../model/compile/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
 import {

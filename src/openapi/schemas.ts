@@ -1,5 +1,5 @@
 // The schemas of items: what answers give and what bodies may be, with binary properties in their forms.
-import type { CollectionDefinition } from '../model/definition.ts'
+import type { CollectionDefinition } from '../model/types/definition.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 

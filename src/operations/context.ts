@@ -1,6 +1,7 @@
 // One request, or one call in process: what operations read of both, and what is HTTP's alone.
 import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
+import type { Awaitable, Json } from '../base/values.ts'
 import type { HttpError, Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
@@ -8,18 +9,21 @@ import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
-import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import type { Find } from '../model/hooks.ts'
-import type { CallOptions, Resource } from '../model/resource.ts'
 import {
   type CollectionTarget,
   type Match,
   printPath,
   type Router,
   type Target,
-} from '../model/routes.ts'
+} from '../model/compile/routes.ts'
+import type {
+  ApiDefinition,
+  CollectionDefinition,
+  VersionDefinition,
+} from '../model/types/definition.ts'
+import type { Find } from '../model/types/hooks.ts'
+import type { CallOptions, Resource } from '../model/types/resource.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
-import type { Awaitable, Json } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { ListOptions, Stored, StoreOptions } from '../store/store.ts'
 import { noSuchPath } from './authorize.ts'

@@ -1,10 +1,11 @@
 // Filters as objects → the parameters of a list request, which the query grammar reads.
+
+import { memoize } from '../base/memoize.ts'
+import { isObject, isScalar } from '../base/values.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { joinValues } from '../http/value-list.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
+import type { CollectionDefinition } from '../model/types/definition.ts'
 import { compileQueryReader, type QueryReader } from '../query.ts'
-import { memoize } from '../schema/memoize.ts'
-import { isObject, isScalar } from '../schema/values.ts'
 import { findOperator } from '../store/operators.ts'
 
 /** The limits of a program's queries are wider than those of a client. */

@@ -1,8 +1,9 @@
 // The items that a request reaches: below the parent of its path, and visible to its principal by the row policy.
+
+import { getValue } from '../base/paths.ts'
+import { type Awaitable, andThen, type Item } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
-import { getValue } from '../schema/paths.ts'
-import { type Awaitable, andThen, type Item } from '../schema/values.ts'
+import type { CollectionDefinition } from '../model/types/definition.ts'
 import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'

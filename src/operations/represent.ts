@@ -1,14 +1,14 @@
 // Items as they are answered: their contents as addresses, inline where they are small or requested.
 
+import { type Path, picker } from '../base/paths.ts'
+import { type Awaitable, andThen, type Item, omit } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
-import { DOWNLOAD } from '../model/routes.ts'
+import { DOWNLOAD } from '../model/compile/routes.ts'
+import type { CollectionDefinition } from '../model/types/definition.ts'
 import { type BlobRecord, findBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { printBlob } from '../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
-import { type Path, picker } from '../schema/paths.ts'
-import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'

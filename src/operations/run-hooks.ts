@@ -1,10 +1,10 @@
 // The hooks of a collection around an operation.
 import type { Principal } from '../auth/scheme.ts'
-import type { Find, HookContext, OperationEvent } from '../model/hooks.ts'
-import { type Awaitable, type Item, isObject } from '../schema/values.ts'
+import { type Awaitable, type Item, isObject } from '../base/values.ts'
+import type { Find, HookContext, OperationEvent } from '../model/types/hooks.ts'
 import type { Stored } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
-import { toProgramItem } from './program-items.ts'
+import { toProgramItem } from './in-process/program-items.ts'
 import type { RunningTransaction } from './run-transaction.ts'
 
 /** What hooks and actions get: resources are created when they are first used. */

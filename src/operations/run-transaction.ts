@@ -1,14 +1,15 @@
 // Transactions over several collections of one version.
+
+import { memoize } from '../base/memoize.ts'
+import type { Awaitable } from '../base/values.ts'
 import { unavailable } from '../http/timeouts.ts'
-import type { CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import type { Transaction, TransactionOptions } from '../model/hooks.ts'
+import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
+import type { Transaction, TransactionOptions } from '../model/types/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
-import { memoize } from '../schema/memoize.ts'
-import type { Awaitable } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
-import { RunningCalls } from './track-calls.ts'
+import { RunningCalls } from './in-process/track-calls.ts'
 import { beginWork, endWork, requireOutside, runWithin, type Work } from './work-context.ts'
 
 /** One run of the work of a transaction: it may be undone, and run again. */

@@ -1,6 +1,6 @@
 // Cursors: opaque texts that name a place in a sorted list, `<seal>-<position><direction>[-<key>]`.
-import { memoize } from '../schema/memoize.ts'
-import type { Json } from '../schema/values.ts'
+import { memoize } from '../base/memoize.ts'
+import type { Json } from '../base/values.ts'
 import type { SortKey } from '../store/selection.ts'
 import { printSort } from '../store/sort.ts'
 

@@ -1,10 +1,13 @@
 // Filters of a list request: `color=red`, `price[gte]=10`, `since=2024-01-01` → what a store compares.
+
+import { isDate, LAST_INSTANT, parseInstant, printInstant } from '../base/dates.ts'
+import { type Path, toPath } from '../base/paths.ts'
+import { isUuid, type Scalar } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { type Parameter, single } from '../http/parameters.ts'
 import { splitValues } from '../http/value-list.ts'
-import { isDate, LAST_INSTANT, parseInstant, printInstant } from '../schema/dates.ts'
 import {
   describeField,
   type Field,
@@ -13,9 +16,7 @@ import {
   isFilterable,
   unknownField,
 } from '../schema/fields.ts'
-import { type Path, toPath } from '../schema/paths.ts'
 import { parseScalars } from '../schema/scalars.ts'
-import { isUuid, type Scalar } from '../schema/values.ts'
 import type { Filter, Operator } from '../store/filter.ts'
 import { findOperator, OPERATOR_WORDS, PATTERNS, unsupportedReason } from '../store/operators.ts'
 

@@ -1,7 +1,8 @@
 // The three forms of a binary property in requests and responses: address, object, inline Base64.
+
+import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import type { BlobRecord } from './blob.ts'
 import type { Field, Fields } from './fields.ts'
-import { getProperty, type Item, isObject, type Json } from './values.ts'
 
 /** Whether items have a binary property as `photo_url`, or as `photo: { url, updated_at }`. */
 export type BinaryForm = 'flat' | 'object'

@@ -1,8 +1,8 @@
 // `blob()` declares a binary property; a stored item has a record of its content.
 import { z } from 'zod'
+import { type Item, isObject, type Json } from '../base/values.ts'
 import { checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
-import { type Item, isObject, type Json } from './values.ts'
 
 /** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
 export type BlobValue = Blob | { readonly data: string } | { readonly url: string } | BlobRecord

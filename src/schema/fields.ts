@@ -1,7 +1,8 @@
 // The field table of a schema: the properties of its items, found by name or path.
+
+import type { Path } from '../base/paths.ts'
+import type { Json, Scalar } from '../base/values.ts'
 import { type Issue, nearest } from '../errors.ts'
-import type { Path } from './paths.ts'
-import type { Json, Scalar } from './values.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
 export type Kind =

@@ -1,5 +1,5 @@
 // Counts the bytes of a value as JSON; prints it only where the count is close.
-import { isObject, type Json } from './values.ts'
+import { isObject, type Json } from '../base/values.ts'
 
 /** Whether a value has at most so many bytes as JSON. Nothing is printed of a value that is far below. */
 export function isWithin(value: Json, bytes: number): boolean {

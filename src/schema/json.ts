@@ -1,6 +1,7 @@
 // Converts values of programs to JSON.
+
+import type { Json } from '../base/values.ts'
 import { type Issue, throwIfAny } from '../errors.ts'
-import type { Json } from './values.ts'
 
 /** Whether a value is exactly what its JSON text gives back. */
 export function isJson(value: unknown): value is Json {

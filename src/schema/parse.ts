@@ -1,6 +1,6 @@
 // Runs zod: compiled and synchronously as long as a schema allows it.
 import { z } from 'zod'
-import type { Awaitable } from './values.ts'
+import type { Awaitable } from '../base/values.ts'
 import { listParts, type Schema } from './zod-fields.ts'
 
 type Result = z.ZodSafeParseResult<unknown>

@@ -1,7 +1,7 @@
 // Single values of a field: parses them from text, compares them by the kind of the field.
-import { isDate, isDateTime, parseInstant } from './dates.ts'
+import { isDate, isDateTime, parseInstant } from '../base/dates.ts'
+import { compareText, type Json, type Scalar } from '../base/values.ts'
 import { type Field, type Kind, TYPE_OF_KIND } from './fields.ts'
-import { compareText, type Json, type Scalar } from './values.ts'
 
 /**
  * Compares two values of one field, which have one type: absent and null first; texts by code point, date-times by

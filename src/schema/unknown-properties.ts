@@ -1,9 +1,9 @@
 // Finds properties that a schema does not declare: zod drops them silently, and the client must know.
 import type { z } from 'zod'
+import { getProperty, isObject, type Json, sameJson } from '../base/values.ts'
 import { type Issue, MAX_ISSUES } from '../errors.ts'
 import { type Field, type Fields, getPropertyField } from './fields.ts'
 import { unknownProperty } from './issues.ts'
-import { getProperty, isObject, type Json, sameJson } from './values.ts'
 import type { Schema } from './zod-fields.ts'
 
 /** Whether an output of a schema has every property of its input. */

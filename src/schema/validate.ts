@@ -1,10 +1,5 @@
 // The validators of a create, a replace and a patch, compiled once from a collection's schema.
-import { HttpError, throwIfAny } from '../errors.ts'
-import { type Field, getPropertyField } from './fields.ts'
-import { toIssues } from './issues.ts'
-import { toPlainJson } from './json.ts'
-import { compileParser } from './parse.ts'
-import { elementsBefore, findUnknown, hasAll } from './unknown-properties.ts'
+
 import {
   type Awaitable,
   andThen,
@@ -13,7 +8,13 @@ import {
   isObject,
   type Json,
   sameJson,
-} from './values.ts'
+} from '../base/values.ts'
+import { HttpError, throwIfAny } from '../errors.ts'
+import { type Field, getPropertyField } from './fields.ts'
+import { toIssues } from './issues.ts'
+import { toPlainJson } from './json.ts'
+import { compileParser } from './parse.ts'
+import { elementsBefore, findUnknown, hasAll } from './unknown-properties.ts'
 import { buildField, type Schema } from './zod-fields.ts'
 
 /** Checks values against a collection's schema; all issues of a value in one `HttpError` 400. */

@@ -1,10 +1,10 @@
 // Builds the field table of a zod schema: `input` and `output` differ by defaults alone.
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
+import type { Scalar } from '../base/values.ts'
 import { binaries } from './blob.ts'
 import type { Field, Fields, Kind } from './fields.ts'
 import { hasOneType } from './fields.ts'
-import type { Scalar } from './values.ts'
 
 /** Any zod schema. */
 export type Schema = z.core.$ZodType

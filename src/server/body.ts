@@ -1,5 +1,8 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
 // any other after. readBody → chooseBodyFormat → decode → the format's `read`.
+
+import { Remembered } from '../base/remembered.ts'
+import { type Awaitable, getProperty, isObject, type Json, omit } from '../base/values.ts'
 import { prependChunks } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import type { ReadContext, Reader } from '../formats/format.ts'
@@ -8,12 +11,10 @@ import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { WholeBody } from '../formats/read-body.ts'
 import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
-import { Remembered } from '../http/remembered.ts'
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
 import type { CollectionContext } from '../operations/context.ts'
 import type { Uploads } from '../operations/write/uploads.ts'
-import { type Awaitable, getProperty, isObject, type Json, omit } from '../schema/values.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
 

@@ -1,9 +1,9 @@
 // An api made ready to answer: its compiled endpoints behind a node:http listener and a `fetch` function.
 import { createWorkload } from '../http/timeouts.ts'
-import type { ApiDefinition } from '../model/definition.ts'
-import { buildRouter } from '../model/routes.ts'
+import { buildRouter } from '../model/compile/routes.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import type { Runtime } from '../operations/context.ts'
-import { createResource } from '../operations/create-resource.ts'
+import { createResource } from '../operations/in-process/create-resource.ts'
 import { runTransaction } from '../operations/run-transaction.ts'
 import { compileDocuments } from './documents.ts'
 import { compileEndpoints, compileNotFound } from './endpoint.ts'

@@ -1,6 +1,6 @@
 // A full disk shows in writes alone. So after one has failed for it, `/health` writes too, until that succeeds.
 import { randomUUID } from 'node:crypto'
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { DiskFullError } from '../store/errors.ts'
 
 const full = new WeakSet<ApiDefinition>()

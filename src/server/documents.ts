@@ -1,11 +1,16 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 
+import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, splitList } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
-import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import type {
+  ApiDefinition,
+  CollectionDefinition,
+  VersionDefinition,
+} from '../model/types/definition.ts'
 import { AS_JSON, parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
@@ -18,7 +23,6 @@ import {
 } from '../openapi/document.ts'
 import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
 import { requireDiskSpace } from './disk-full.ts'

@@ -1,11 +1,12 @@
 // The steps of a request in their order, compiled once for each route and method. A step that a route
 // does not need is not in its list.
 
+import { type Awaitable, andThen, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
 import { readsBody } from '../http/methods.ts'
-import type { ApiDefinition } from '../model/definition.ts'
-import type { Route } from '../model/routes.ts'
+import type { Route } from '../model/compile/routes.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { notAcceptable } from '../negotiate.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
@@ -16,8 +17,7 @@ import {
 } from '../operations/authorize.ts'
 import type { CollectionContext, RequestContext, Step } from '../operations/context.ts'
 import { compileOperation } from '../operations/perform.ts'
-import { describeRoot, listBelow, listResources } from '../operations/root.ts'
-import { type Awaitable, andThen, type Json } from '../schema/values.ts'
+import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
 import { prepareOperation, readConditions } from './request-head.ts'

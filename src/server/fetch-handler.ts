@@ -11,7 +11,7 @@ import {
 } from '../http/message.ts'
 import { createHeaders } from '../http/request-headers.ts'
 import { limitBodyTime } from '../http/timeouts.ts'
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 
 /** @param host further arguments of the host server, which `clientAddress` gets. */

@@ -1,12 +1,13 @@
 // Handles one request, from plain data to its response: the only place where thrown errors become responses.
+
+import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
-import type { Router } from '../model/routes.ts'
+import type { Router } from '../model/compile/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime, type Step } from '../operations/context.ts'
-import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'

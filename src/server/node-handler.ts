@@ -2,6 +2,7 @@
 // and whatever else calls `(req, res, next)`.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { noteArrival, takeTurn } from '../base/turns.ts'
 import { incompleteBody } from '../errors.ts'
 import { resolveClient } from '../http/base-url.ts'
 import type { Limits } from '../http/limits.ts'
@@ -15,8 +16,7 @@ import type {
 import { readRawHeaders } from '../http/request-headers.ts'
 import { splitTarget } from '../http/target.ts'
 import { BodyTimer } from '../http/timeouts.ts'
-import { noteArrival, takeTurn } from '../http/turns.ts'
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 import { askForBody, countUnsent, isClosed, sendAnswer, takenOver } from './node-send.ts'
 

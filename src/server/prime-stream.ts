@@ -2,9 +2,9 @@
 // then is an error response. A later failure breaks the answer off and is reported too. Each piece is read
 // in a turn: writes that the socket takes at once would never reach the event loop.
 
+import { iterate } from '../base/iterate.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
-import { iterate } from '../schema/iterate.ts'
 import { toReportedError } from './report-error.ts'
 
 /**

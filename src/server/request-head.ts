@@ -1,6 +1,8 @@
 // The head of a request, read within the limits: its path, its parameters, the effective method, the
 // address of the api; then the headers that the operation needs.
 
+import { memoize } from '../base/memoize.ts'
+import { Remembered } from '../base/remembered.ts'
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
 import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
@@ -16,12 +18,10 @@ import {
 import { isConditional, isSafe } from '../http/methods.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
-import { Remembered } from '../http/remembered.ts'
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { authorize } from '../operations/authorize.ts'
 import type { CollectionContext, RequestContext } from '../operations/context.ts'
 import { chooseWriteResponse } from '../operations/write/results.ts'
-import { memoize } from '../schema/memoize.ts'
 
 /** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {

@@ -1,5 +1,5 @@
 // Steps of requests: the statuses that they may end in, and `Server-Timing` (W3C Server Timing).
-import type { ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import type { Step } from '../operations/context.ts'
 
 /** Says which statuses a step may end in; docs/architecture.md lists the steps by the names of their functions. */

@@ -1,7 +1,8 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
+
+import { iterate } from '../base/iterate.ts'
+import type { Scalar } from '../base/values.ts'
 import { checkOptions } from '../options.ts'
-import { iterate } from '../schema/iterate.ts'
-import type { Scalar } from '../schema/values.ts'
 import {
   ReferenceConflictError,
   UnavailableError,

@@ -1,8 +1,8 @@
 // The entry point `rest-conventions/store`: what someone needs who writes a store.
 
+export type { Path } from '../base/paths.ts'
+export type { Item, Json } from '../base/values.ts'
 export type { Field, Fields } from '../schema/fields.ts'
-export type { Path } from '../schema/paths.ts'
-export type { Item, Json } from '../schema/values.ts'
 export {
   DiskFullError,
   ReferenceConflictError,

@@ -1,5 +1,5 @@
 // Makes a whole store of a place that can list, read, write and remove items.
-import type { Awaitable, Item } from '../schema/values.ts'
+import type { Awaitable, Item } from '../base/values.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'

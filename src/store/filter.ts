@@ -1,7 +1,8 @@
 // Filters as plain values: a tree of conditions. The contract of a store takes them; `matcher` says what they mean.
+
+import type { Path } from '../base/paths.ts'
+import type { Awaitable, Item, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Path } from '../schema/paths.ts'
-import type { Awaitable, Item, Scalar } from '../schema/values.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a

@@ -1,5 +1,5 @@
 // Idempotency records in memory.
-import type { Json } from '../schema/values.ts'
+import type { Json } from '../base/values.ts'
 import { UnavailableError } from './errors.ts'
 import { CLAIM_TTL_MS, type IdempotencyRecord, type KeepOptions, RECORD_TTL_MS } from './store.ts'
 

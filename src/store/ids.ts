@@ -1,7 +1,7 @@
 // Ids and versions that stores make: counted integers, UUIDv7 (RFC 9562 §5.7) in strict order, and
 // opaque versions.
 import { randomBytes } from 'node:crypto'
-import type { Item } from '../schema/values.ts'
+import type { Item } from '../base/values.ts'
 import type { Id, Identity } from './store.ts'
 
 const POOL_SIZE = 4096

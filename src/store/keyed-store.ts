@@ -1,5 +1,5 @@
 // Idempotency keys of a store that does not keep them itself: in this process, or nowhere.
-import { type Awaitable, andThen } from '../schema/values.ts'
+import { type Awaitable, andThen } from '../base/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { buildAnswer, type Store, type Stored, type WriteOptions } from './store.ts'
 

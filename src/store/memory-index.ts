@@ -1,10 +1,10 @@
 // An index in memory: a sorted list of the values that the items have at some paths, their ids last. A
 // filter that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
-import { parseInstant } from '../schema/dates.ts'
+import { parseInstant } from '../base/dates.ts'
+import { getValue, type Path, toPath } from '../base/paths.ts'
+import type { Json, Scalar } from '../base/values.ts'
 import { findField, type Kind } from '../schema/fields.ts'
-import { getValue, type Path, toPath } from '../schema/paths.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
-import type { Json, Scalar } from '../schema/values.ts'
 import { type Filter, isLeaf, type ValueFilter } from './filter.ts'
 import { ORDERINGS } from './operators.ts'
 import type { SortKey } from './selection.ts'

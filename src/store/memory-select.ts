@@ -1,6 +1,7 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
+
+import { memoize } from '../base/memoize.ts'
 import type { Fields } from '../schema/fields.ts'
-import { memoize } from '../schema/memoize.ts'
 import { type Filter, toConjunction } from './filter.ts'
 import type { IndexPart, MemoryIndex, ReadOrder } from './memory-index.ts'
 import {

@@ -1,7 +1,7 @@
 // Items in memory: the reference for how a store behaves. Every method answers at once, so each is atomic.
 
+import type { Awaitable, Item, Json } from '../base/values.ts'
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { UnavailableError, UniqueError } from './errors.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'

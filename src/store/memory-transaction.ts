@@ -1,5 +1,5 @@
 // Transactions in memory: each store's changes lie over its items until all of them are applied at once.
-import type { Item, Json } from '../schema/values.ts'
+import type { Item, Json } from '../base/values.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'

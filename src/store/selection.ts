@@ -1,9 +1,10 @@
 // Which items a list holds and in which order: what filters, search and sort mean, as a matcher and a
 // comparison of items in memory. Every store agrees with these.
+
+import { getValue, type Path } from '../base/paths.ts'
+import { type Item, isObject, type Json, type Scalar } from '../base/values.ts'
 import { type Fields, findField, type Kind } from '../schema/fields.ts'
-import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
-import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 import { TooCostlyError } from './errors.ts'
 import {
   type Filter,

@@ -1,6 +1,7 @@
 // The order of a list (specification, "Query parameters": `sort`): `-created_at,color`, and back.
+
+import { toPath } from '../base/paths.ts'
 import { describeField, type Field, isFilterable } from '../schema/fields.ts'
-import { toPath } from '../schema/paths.ts'
 import type { SortKey } from './selection.ts'
 
 /** Why items cannot be put in order by a field, `is a list`; `undefined` where they can. */

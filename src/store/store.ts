@@ -1,7 +1,8 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` of
 // `rest-conventions/testing` tests an implementation against it.
+
+import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Awaitable, Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */

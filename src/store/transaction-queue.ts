@@ -1,6 +1,6 @@
 // The queue of the transactions of a database: a few run at a time, and before each the event loop turns, so that
 // other requests are served in between.
-import { takeTurn, waitForPass } from '../http/turns.ts'
+import { takeTurn, waitForPass } from '../base/turns.ts'
 import { onAbort } from './abort.ts'
 import { type StoreOptions, throwIfAborted } from './store.ts'
 

@@ -1,6 +1,6 @@
 // Which item has the values of a unique set, in memory.
-import { getValue, type Path, toPath } from '../schema/paths.ts'
-import { type Item, isScalar, type Scalar } from '../schema/values.ts'
+import { getValue, type Path, toPath } from '../base/paths.ts'
+import { type Item, isScalar, type Scalar } from '../base/values.ts'
 import { UniqueError } from './errors.ts'
 import type { Id } from './store.ts'
 

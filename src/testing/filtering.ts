@@ -1,6 +1,6 @@
 // The store contract, filtering: each operator, groups of conditions, search.
 import assert from 'node:assert/strict'
-import type { Scalar } from '../schema/values.ts'
+import type { Scalar } from '../base/values.ts'
 import type { Filter, Operator } from '../store/filter.ts'
 import type { FilterSet } from '../store/selection.ts'
 import type { Store } from '../store/store.ts'

@@ -1,8 +1,8 @@
 // What the cases of the store contract work with: one shape with a field of every kind, and its items.
 import assert from 'node:assert/strict'
+import { toPath } from '../base/paths.ts'
+import type { Awaitable, Item, Scalar } from '../base/values.ts'
 import type { Field } from '../schema/fields.ts'
-import { toPath } from '../schema/paths.ts'
-import type { Awaitable, Item, Scalar } from '../schema/values.ts'
 import type { Filter, Operator } from '../store/filter.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import { type Selection, type SortKey, withTieBreak } from '../store/selection.ts'

@@ -1,7 +1,7 @@
 // The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
 import assert from 'node:assert/strict'
+import type { Item } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Item } from '../schema/values.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import { type Stored, toAnswer } from '../store/store.ts'

@@ -14,8 +14,8 @@ import {
   multipart,
   xml,
 } from '../../src/index.ts'
+import { buildRouter } from '../../src/model/compile/routes.ts'
 import { findCollectionDefinition } from '../../src/model/definitions.ts'
-import { buildRouter } from '../../src/model/routes.ts'
 import { readValue } from '../../src/server/body.ts'
 import { example } from '../fixture.ts'
 import { contextOf } from './helpers.ts'

@@ -1,9 +1,10 @@
 // What the tests of every format need: a body, a context, what was refused.
+
+import type { Json } from '../../src/base/values.ts'
 import { HttpError } from '../../src/errors.ts'
 import type { Format, ReadContext, Representation } from '../../src/formats/format.ts'
 import { buildLimits, type Limits } from '../../src/http/limits.ts'
 import type { Fields } from '../../src/schema/fields.ts'
-import type { Json } from '../../src/schema/values.ts'
 
 /** A body in chunks of at most `size` bytes. */
 export async function* bodyOf(

@@ -1,7 +1,7 @@
 // Arbitrary zod schemas, each with values that suit it: for properties that hold for every schema.
 import fc from 'fast-check'
 import { z } from 'zod'
-import type { Json } from '../../src/schema/values.ts'
+import type { Json } from '../../src/base/values.ts'
 
 export interface Sample {
   readonly schema: z.ZodType

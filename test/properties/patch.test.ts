@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
+import { isObject } from '../../src/base/values.ts'
 import { defineCollection, HttpError, type Item, type Json, memoryStore } from '../../src/index.ts'
 import { jsonPatch } from '../../src/rules/index.ts'
-import { isObject } from '../../src/schema/values.ts'
 import { samples, tell } from './schemas.ts'
 
 const MERGE = 'application/merge-patch+json'

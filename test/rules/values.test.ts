@@ -1,15 +1,15 @@
 // Values and fields as tables: reading, comparing and picking them, and what is said of issues.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { picker } from '../../src/base/paths.ts'
+import type { Scalar } from '../../src/base/values.ts'
 import { problemBody, suggestion, toHttpError } from '../../src/errors.ts'
 import { HttpError, type Item, type Json } from '../../src/index.ts'
 import type { Field } from '../../src/rules/index.ts'
 import { describeField, type Kind } from '../../src/schema/fields.ts'
 import { toPlainJson } from '../../src/schema/json.ts'
 import { isWithin } from '../../src/schema/json-size.ts'
-import { picker } from '../../src/schema/paths.ts'
 import { compareValues, isOfKind, parseScalars } from '../../src/schema/scalars.ts'
-import type { Scalar } from '../../src/schema/values.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({
   kind,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import type { Item, Scalar } from '../../src/base/values.ts'
 import type { Field } from '../../src/schema/fields.ts'
-import type { Item, Scalar } from '../../src/schema/values.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Filter, Operator } from '../../src/store/filter.ts'
 import { createIdempotencyRecords } from '../../src/store/idempotency.ts'

@@ -1,7 +1,7 @@
 // What stores on one database with many connections must do, whichever database it is.
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Item } from '../../src/schema/values.ts'
+import type { Item } from '../../src/base/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Id, Shape, Store } from '../../src/store/store.ts'

@@ -1,11 +1,11 @@
 // XML elements to JSON values, by shapes. fast-xml-parser builds the tree of documents that syntax.ts
 // has checked; it neither resolves, trims, renames nor guesses anything.
 import type { X2jOptions, XMLParser } from 'fast-xml-parser'
+import type { Item, Json } from '../../base/values.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
-import type { Item, Json } from '../../schema/values.ts'
 import { checkJson, checkName, valueIssue } from '../json-value.ts'
 import type { Shape, Type } from './shape.ts'
 import { checkXml, isBlank, readText } from './syntax.ts'

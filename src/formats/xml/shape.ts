@@ -1,9 +1,10 @@
 // The meaning of an element without a `type` attribute, by its field. Writer and reader share it: the
 // reader fills in what the writer leaves out.
+
+import { memoize } from '../../base/memoize.ts'
+import type { Json } from '../../base/values.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
-import { memoize } from '../../schema/memoize.ts'
 import { parseScalars } from '../../schema/scalars.ts'
-import type { Json } from '../../schema/values.ts'
 
 /** The values of the `type` attribute; null is `nil="true"` instead. */
 export type Type = 'string' | 'number' | 'boolean' | 'object' | 'array'

@@ -1,6 +1,6 @@
 // JSON values to XML elements, by shapes.
-import { memoize } from '../../schema/memoize.ts'
-import { type Item, isObject, type Json } from '../../schema/values.ts'
+import { memoize } from '../../base/memoize.ts'
+import { type Item, isObject, type Json } from '../../base/values.ts'
 import { needsType, type Shape, type Type } from './shape.ts'
 import { isElementName, printJsonText, printText } from './syntax.ts'
 

@@ -1,5 +1,5 @@
 // Hooks by operation, as requests run them.
-import type { Hooks, OperationEvent } from '../hooks.ts'
+import type { Hooks, OperationEvent } from './hooks.ts'
 
 export type BeforeHook = (event: OperationEvent) => unknown
 export type AfterHook = (event: OperationEvent, result: unknown) => unknown

@@ -3,10 +3,10 @@ import type { Access } from '../../auth/access.ts'
 import type { Principal } from '../../auth/scheme.ts'
 import type { Schema, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Id } from '../../store/store.ts'
-import type { CollectionOptions, PlainOptions } from '../collection-options.ts'
-import type { StoredOf, UnknownDef } from '../collection-types.ts'
-import type { HookContext, Hooks } from '../hooks.ts'
+import type { CollectionOptions, PlainOptions } from '../compile/collection-options.ts'
+import type { StoredOf, UnknownDef } from './collection-types.ts'
 import type { FieldRole } from './field-roles.ts'
+import type { HookContext, Hooks } from './hooks.ts'
 import type { References } from './references.ts'
 
 /** A principal sees an item where it sees the item of another collection that this one refers to. */

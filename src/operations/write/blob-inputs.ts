@@ -1,13 +1,13 @@
 // Binary properties in requests: from the inputs of a client to stored records.
 
+import { getValue, type Path } from '../../base/paths.ts'
+import { type Awaitable, type Item, isObject, type Json, sameJson } from '../../base/values.ts'
 import { oneChunk } from '../../blobs/content.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
-import type { CollectionDefinition } from '../../model/definition.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { findBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../../schema/blob-forms.ts'
-import { getValue, type Path } from '../../schema/paths.ts'
-import { type Awaitable, type Item, isObject, type Json, sameJson } from '../../schema/values.ts'
 import type { OperationContext } from '../context.ts'
 import { printBlobAddress, printContents } from '../represent.ts'
 import type { Write } from './write.ts'

@@ -1,8 +1,9 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
+
+import type { Awaitable, Item } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
-import { normalizeId, type Parent, parseId } from '../../model/routes.ts'
+import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { Reference } from '../../model/types/references.ts'
-import type { Awaitable, Item } from '../../schema/values.ts'
 import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'

@@ -1,10 +1,10 @@
 // Field roles in writes and answers: read-only, write-only and immutable properties, and owners.
 
+import { type Item, isObject, type Json, sameJson } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
-import type { CollectionDefinition } from '../../model/definition.ts'
-import { type Item, isObject, type Json, sameJson } from '../../schema/values.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { offers, requirePrincipal } from '../authorize.ts'
 import type { DecodedBody, OperationContext } from '../context.ts'
 import { notFound } from '../items.ts'

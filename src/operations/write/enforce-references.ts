@@ -1,9 +1,10 @@
 // A deletion deletes the items that refer to the item, or is refused.
+
+import { takeTurn } from '../../base/turns.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
-import { takeTurn } from '../../http/turns.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
-import type { CollectionDefinition } from '../../model/definition.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { listBlobKeys } from '../../schema/blob.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { deleteSet, MAX_SET } from '../../store/sets.ts'

@@ -2,11 +2,11 @@
 // again gets the answer of the first.
 
 import { createHash } from 'node:crypto'
+import { type Awaitable, type Item, isObject, type Json, omit } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
-import type { CollectionDefinition } from '../../model/definition.ts'
-import { printPath } from '../../model/routes.ts'
+import { printPath } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import { type Awaitable, type Item, isObject, type Json, omit } from '../../schema/values.ts'
 import {
   type Id,
   type IdempotencyRecord,

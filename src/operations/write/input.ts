@@ -1,4 +1,14 @@
 // What a client may write of an item: server-owned properties are ignored, the parent is filled in.
+
+import {
+  type Awaitable,
+  andThen,
+  freezeDeep,
+  type Item,
+  isObject,
+  type Json,
+  sameJson,
+} from '../../base/values.ts'
 import {
   AnyHttpError,
   type AnyIssue,
@@ -11,21 +21,12 @@ import {
 import { mergeForm } from '../../formats/form-values.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../../formats/patch.ts'
-import type { CollectionDefinition } from '../../model/definition.ts'
-import { invalidIdReason, normalizeId, parseId } from '../../model/routes.ts'
+import { invalidIdReason, normalizeId, parseId } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import {
-  type Awaitable,
-  andThen,
-  freezeDeep,
-  type Item,
-  isObject,
-  type Json,
-  sameJson,
-} from '../../schema/values.ts'
 import type { Stored } from '../../store/store.ts'
+import { toProgramItem } from '../in-process/program-items.ts'
 import { assertVisible } from '../items.ts'
-import { toProgramItem } from '../program-items.ts'
 import { runAfter, runBefore } from '../run-hooks.ts'
 import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'

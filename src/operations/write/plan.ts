@@ -1,8 +1,9 @@
 // The order of every write, chosen at definition: a step that a collection does not need is not in its list. Each
 // line names the field that its step fills in, and the statuses that it may end in.
-import type { CollectionDefinition } from '../../model/definition.ts'
-import { memoize } from '../../schema/memoize.ts'
-import { andThen, type Item } from '../../schema/values.ts'
+
+import { memoize } from '../../base/memoize.ts'
+import { andThen, type Item } from '../../base/values.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
 import type { RunningTransaction } from '../run-transaction.ts'

@@ -1,15 +1,16 @@
 // The item that a write starts from: it exists, it is reachable, and the preconditions hold. Writers that meet at
 // one item wait in line: each tries again until it has written or given up.
+
+import { type Awaitable, andThen } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { cutTagsToVersions, evaluate, preconditionFailed } from '../../http/conditional.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
-import { type Awaitable, andThen } from '../../schema/values.ts'
 import { UniqueError } from '../../store/errors.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
 import type { OperationContext } from '../context.ts'
+import { toProgramItem } from '../in-process/program-items.ts'
 import { findItem, isVisible, notFound, requireParent } from '../items.ts'
-import { toProgramItem } from '../program-items.ts'
 import { protectResult } from './enforce-field-roles.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write.ts'

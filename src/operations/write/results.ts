@@ -1,15 +1,15 @@
 // What a write is answered with: the representation, a redirect, or nothing, as preferred and permitted.
 
+import { getValue } from '../../base/paths.ts'
+import { type Awaitable, andThen } from '../../base/values.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { cannotFollow } from '../../http/method-override.ts'
 import { printPreferences } from '../../http/prefer.ts'
-import type { CollectionTarget } from '../../model/routes.ts'
-import { getValue } from '../../schema/paths.ts'
-import { type Awaitable, andThen } from '../../schema/values.ts'
+import type { CollectionTarget } from '../../model/compile/routes.ts'
 import type { Stored } from '../../store/store.ts'
 import { offers } from '../authorize.ts'
 import type { OperationContext, OperationResult, WriteResponse } from '../context.ts'
-import { itemValidators } from '../read.ts'
+import { itemValidators } from '../read/read.ts'
 import { representChanged } from '../represent.ts'
 import type { Write } from './write.ts'
 

@@ -1,5 +1,5 @@
 // The step of a write that its store does, and the transaction around it.
-import { type Awaitable, andThen } from '../../schema/values.ts'
+import { type Awaitable, andThen } from '../../base/values.ts'
 import type { Stored } from '../../store/store.ts'
 import { runInTransaction } from '../run-transaction.ts'
 import { toWriteOptions } from './idempotency-key.ts'

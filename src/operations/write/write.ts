@@ -1,7 +1,8 @@
 // One attempt of a write: its fields, each filled by the step that the plan names.
-import type { CollectionDefinition } from '../../model/definition.ts'
-import type { Parent } from '../../model/routes.ts'
-import type { Awaitable, Item, Json } from '../../schema/values.ts'
+
+import type { Awaitable, Item, Json } from '../../base/values.ts'
+import type { Parent } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'

@@ -1,8 +1,8 @@
 // The interface of a database: everything that differs between SQLite and PostgreSQL.
 
+import type { Path } from '../../base/paths.ts'
+import type { Scalar } from '../../base/values.ts'
 import type { Field, Kind } from '../../schema/fields.ts'
-import type { Path } from '../../schema/paths.ts'
-import type { Scalar } from '../../schema/values.ts'
 import type { LikeStep } from '../../store/selection.ts'
 import type { Fragment, PlaceholderStyle } from './sql-text.ts'
 /** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */

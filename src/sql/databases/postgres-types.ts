@@ -1,9 +1,9 @@
 // The types of PostgreSQL's columns: what each can hold, and how `uuid`, `date` and `timestamptz` are
 // read and written.
 
-import { isDate, parseInstant } from '../../schema/dates.ts'
+import { isDate, parseInstant } from '../../base/dates.ts'
+import { isUuid } from '../../base/values.ts'
 import type { Field } from '../../schema/fields.ts'
-import { isUuid } from '../../schema/values.ts'
 import type { MadeRole, NativeType, ServedType } from './database.ts'
 import { sql } from './sql-text.ts'
 

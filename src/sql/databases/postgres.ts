@@ -1,8 +1,8 @@
 // PostgreSQL, 13 and later, and what speaks as it does. The database's encoding must be UTF8.
 
+import type { Path } from '../../base/paths.ts'
+import type { Scalar } from '../../base/values.ts'
 import type { Kind } from '../../schema/fields.ts'
-import type { Path } from '../../schema/paths.ts'
-import type { Scalar } from '../../schema/values.ts'
 import type { LikeStep } from '../../store/selection.ts'
 import type { Failure, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'

@@ -1,7 +1,7 @@
 // SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
 // node:sqlite in a wrapper (docs/databases.md).
 
-import type { Path } from '../../schema/paths.ts'
+import type { Path } from '../../base/paths.ts'
 import { findLiteral, type LikeStep } from '../../store/selection.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'

@@ -1,7 +1,7 @@
 // Creates rows. Their ids grow and become visible in order: a row of another table holds the last id, and stays
 // locked until the transaction ends, so that creates wait for each other.
 
-import type { Item } from '../../schema/values.ts'
+import type { Item } from '../../base/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../../store/ids.ts'
 import {
   assemble,

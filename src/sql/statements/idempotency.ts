@@ -1,6 +1,6 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
 
-import type { Json } from '../../schema/values.ts'
+import type { Json } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import {
   CLAIM_TTL_MS,

@@ -1,6 +1,6 @@
 // Builds the statements of lists and counts: what is selected, in which order, and from which place on.
 
-import type { Scalar } from '../../schema/values.ts'
+import type { Scalar } from '../../base/values.ts'
 import type { Selection, SortKey } from '../../store/selection.ts'
 import type { Slice } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'

@@ -2,8 +2,8 @@
 // changes: counting is most of what a filtered list costs.
 
 import { randomUUID } from 'node:crypto'
-import { takeTurn } from '../../http/turns.ts'
-import { sameJson } from '../../schema/values.ts'
+import { takeTurn } from '../../base/turns.ts'
+import { sameJson } from '../../base/values.ts'
 import { cutPage } from '../../store/printed.ts'
 import { type Selection, sortKeyOf } from '../../store/selection.ts'
 import {

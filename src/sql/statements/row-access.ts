@@ -1,6 +1,6 @@
 // Reads, changes and removes single rows. A write changes a row only if it has the expected version.
 
-import { type Item, sameJson } from '../../schema/values.ts'
+import { type Item, sameJson } from '../../base/values.ts'
 import { createVersion } from '../../store/ids.ts'
 import {
   assemble,

@@ -1,9 +1,9 @@
 // Walks through a table of SQLite for a list that no index serves. The driver is synchronous and cannot be
 // interrupted: the walk reads slices of some milliseconds, and other requests are served in between.
 
-import { takeTurn } from '../../http/turns.ts'
-import type { Path } from '../../schema/paths.ts'
-import type { Item, Scalar } from '../../schema/values.ts'
+import type { Path } from '../../base/paths.ts'
+import { takeTurn } from '../../base/turns.ts'
+import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import {
   type Filter,

@@ -1,9 +1,9 @@
 // Builds the conditions of filters and search in SQL, with the meaning that `matcher` defines.
 
-import { parseInstant } from '../../schema/dates.ts'
+import { parseInstant } from '../../base/dates.ts'
+import type { Scalar } from '../../base/values.ts'
 import { findField, type Kind } from '../../schema/fields.ts'
 import { isOfKind } from '../../schema/scalars.ts'
-import type { Scalar } from '../../schema/values.ts'
 import {
   type Filter,
   type FilteredStore,

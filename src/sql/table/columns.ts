@@ -1,9 +1,9 @@
 // One column of a table: its field, and how its values are encoded and decoded.
 
+import type { Path } from '../../base/paths.ts'
+import type { Item, Json } from '../../base/values.ts'
 import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts'
 import type { Field, Kind } from '../../schema/fields.ts'
-import type { Path } from '../../schema/paths.ts'
-import type { Item, Json } from '../../schema/values.ts'
 import { UnstorableError } from '../../store/errors.ts'
 import type { Shape } from '../../store/store.ts'
 import type { ColumnType, MadeRole, NativeType, SqlDatabase } from '../databases/database.ts'

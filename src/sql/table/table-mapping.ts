@@ -1,9 +1,9 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
+import { type Path, toPath } from '../../base/paths.ts'
+import type { Item } from '../../base/values.ts'
 import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
 import { findField, listPaths } from '../../schema/fields.ts'
-import { type Path, toPath } from '../../schema/paths.ts'
-import type { Item } from '../../schema/values.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'

@@ -1,0 +1,90 @@
+// The lines of the documentation to copy: a request for curl, and a call of the client.
+import { isObject, type Json } from '../../base/values.ts'
+
+/** One operation with the values that its lines have. */
+export interface Sample {
+  readonly method: string
+  readonly operationId: string
+  readonly url: string
+  readonly collection: string
+  /** The id in the path: empty while the reader has chosen none. */
+  readonly id: string | undefined
+  /** The parameters of a query. */
+  readonly query: Record<string, string> | undefined
+  /** The media type and the value of a body. */
+  readonly type: string | undefined
+  readonly body: Json | undefined
+  /** The properties of the body that are files: it is sent as multipart. */
+  readonly files: readonly string[]
+  readonly needsCredentials: boolean
+  /** Whether the operation takes `If-Match`. */
+  readonly isConditional: boolean
+}
+
+/** Prints a request for curl, in the syntax of a POSIX shell. */
+export function printCurl(sample: Sample): string {
+  const { method, url, query, type, body, files } = sample
+  const parts = ['curl']
+  if (method !== 'GET') parts.push(`-X ${method}`)
+  parts.push(quote(query ? `${url}?${new URLSearchParams(query)}` : url))
+  if (sample.needsCredentials) parts.push(`-H ${quote('Authorization: Bearer TOKEN')}`)
+  if (sample.isConditional) parts.push(`-H ${quote('If-Match: "ETAG"')}`)
+  if (files.length > 0) {
+    for (const [name, value] of Object.entries(Object(body))) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      parts.push(`-F ${quote(`${name}=${files.includes(name) ? '@file' : text}`)}`)
+    }
+  } else if (type !== undefined) {
+    parts.push(`-H ${quote(`Content-Type: ${type}`)}`, `-d ${quote(JSON.stringify(body))}`)
+  }
+  return parts.join(' ')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** Prints a call of the client; `undefined` for an operation that the client does not have. */
+export function printCall({ operationId, collection, id, query, body, files }: Sample) {
+  const [, verb = '', , action] = /^(?:v\d+\.)?(\w+)\.([^.]+)(?:\.(.+))?$/.exec(operationId) ?? []
+  const resource = `client${printMember(collection)}`
+  const input = body ?? query
+  const values = [
+    ...(id === undefined ? [] : [printId(id)]),
+    ...(input === undefined ? [] : [printValue(input, files)]),
+  ]
+  switch (verb) {
+    case 'list':
+      return `for await (const item of ${resource}.list(${values})) console.log(item)`
+    case 'search':
+      return `for await (const item of ${resource}.search('words')) console.log(item)`
+    case 'download':
+      return undefined
+    default:
+      return `await ${resource}${printMember(action ?? verb)}(${values.join(', ')})`
+  }
+}
+
+function printMember(name: string): string {
+  return IDENTIFIER.test(name) ? `.${name}` : `[${printValue(name)}]`
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
+
+function printId(id: string): string {
+  if (id === '') return 'id'
+  return /^[1-9]\d{0,14}$/.test(id) ? id : printValue(id)
+}
+
+/** Prints a value as TypeScript. @param files properties that are files. */
+function printValue(value: Json, files: readonly string[] = []): string {
+  if (typeof value === 'string')
+    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+  if (Array.isArray(value)) return `[${value.map(each => printValue(each)).join(', ')}]`
+  if (!isObject(value)) return String(value)
+  const entries = Object.entries(value).map(([name, each]) => {
+    const key = IDENTIFIER.test(name) ? name : printValue(name)
+    return `${key}: ${files.includes(name) ? 'file' : printValue(each)}`
+  })
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
+}

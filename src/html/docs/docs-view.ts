@@ -1,0 +1,40 @@
+// Where a page of documentation is, and what its reader has chosen.
+
+import { memoize } from '../../base/memoize.ts'
+import { listRoutes, toUriTemplate } from '../../model/compile/routes.ts'
+import type { ApiDefinition } from '../../model/types/definition.ts'
+import { DOCS_PATH, OPENAPI_PATH } from '../../openapi/document.ts'
+import type { RequestContext } from '../../operations/context.ts'
+import { findInputFields } from '../pages/build-page-view.ts'
+
+const findRoutes = memoize(
+  ({ versions }: ApiDefinition) =>
+    new Map([...listRoutes(versions)].map(route => [toUriTemplate(route.pattern), route])),
+)
+
+export type DocsView = ReturnType<typeof buildDocsView>
+
+/** @param root the path of the described version below the api. */
+export function buildDocsView(root: string, { api, base, parameters }: RequestContext) {
+  const path = new URL(base).pathname.replace(/\/$/, '')
+  const values = new Map(parameters.map(({ name, value }) => [name, value]))
+  return {
+    /** The path of the first page, without a slash at its end; `?collection=` is a collection's page. */
+    href: path + root + DOCS_PATH,
+    /** The path and the address of the api's root, without a slash at their end. */
+    base: path,
+    url: base.replace(/\/$/, ''),
+    openapi: path + root + OPENAPI_PATH,
+    /** The collection of the page; absent for the first page. */
+    tag: values.get('collection'),
+    /** The parameters of the page's query. */
+    values,
+    /** Finds the fields of a form for the operation at a path of the document; `undefined` without input. */
+    findFields(path: string, method: string) {
+      const { target, methods } = findRoutes(api).get(path) ?? {}
+      const operation = methods?.get(method)
+      if (!target || target.kind === 'root' || operation === undefined) return undefined
+      return findInputFields(target, operation)
+    },
+  }
+}

@@ -1,0 +1,150 @@
+// The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
+import { STATUS_CODES } from 'node:http'
+import { ERROR_TYPES } from '../../errors.ts'
+import type { DocsPrinter } from '../../formats/format.ts'
+import { noSuchPath } from '../../operations/authorize.ts'
+import type { RequestContext } from '../../operations/context.ts'
+import { type Markup, markup, type Part } from '../markup.ts'
+import { printFrame } from '../pages/page.ts'
+import { DOCS_STYLE, STYLE } from '../style.ts'
+import { type Operation, type Parameter, printOperation, printSchema } from './docs-operation.ts'
+import { resolveReferences, type Schema } from './docs-schema.ts'
+import { buildDocsView, type DocsView } from './docs-view.ts'
+
+/** The parts of a document that are read here. */
+interface Document {
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly description?: string
+    readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string }
+  }
+  readonly tags: readonly { readonly name: string; readonly description?: string }[]
+  readonly paths: Readonly<Record<string, PathItem>>
+  readonly components: {
+    readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>
+  }
+}
+
+type PathItem = { readonly parameters?: readonly Parameter[] } & Readonly<
+  Record<Method, Operation | undefined>
+>
+
+/** HEAD is not shown: it is where GET is. */
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+type Method = (typeof METHODS)[number]
+
+export const docs: DocsPrinter = {
+  style: `${STYLE}${DOCS_STYLE}`,
+  headers: [
+    'Content-Security-Policy',
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    'Referrer-Policy',
+    'same-origin',
+  ],
+  print(printed, root, passed) {
+    const context = passed as RequestContext // a server passes its context: the formats know no type of it
+    const view = buildDocsView(root, context)
+    // `buildDocument` makes documents of this shape.
+    const document = resolveReferences(printed) as unknown as Document
+    const { info, tags } = document
+    const { tag, href, base } = view
+    if (tag !== undefined && !tags.some(({ name }) => name === tag)) throw noSuchPath(context)
+    return printFrame({
+      title: tag === undefined ? info.title : `${tag} · ${info.title}`,
+      style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
+      breadcrumbs: [
+        { name: info.title, href: `${base}/` },
+        { name: 'Documentation', href },
+        ...(tag === undefined ? [] : [{ name: tag, href: toPage(href, tag) }]),
+      ],
+      content: tag === undefined ? printOverview(document, view) : printTag(document, view, tag),
+    })
+  },
+}
+
+/** The address of a collection's page. */
+function toPage(href: string, tag: string): string {
+  return `${href}?collection=${encodeURIComponent(tag)}`
+}
+
+/** Lists the operations of a collection, or those outside of collections. */
+function listOperations({ paths }: Document, tag: string | undefined): Operation[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.flatMap(method => {
+      const { [method]: operation, parameters: shared = [] } = item
+      if (!operation || operation.tags?.[0] !== tag) return []
+      const parameters = [...shared, ...(operation.parameters ?? [])].map(takeValue)
+      return [{ ...operation, path, method: method.toUpperCase(), parameters }]
+    }),
+  )
+}
+
+/** A filter takes a value, or an object of operators, which its description lists. */
+function takeValue(parameter: Parameter): Parameter {
+  const { style, schema } = parameter
+  return style === 'deepObject' ? { ...parameter, schema: schema.anyOf?.[0] ?? schema } : parameter
+}
+
+function printOverview(document: Document, view: DocsView): Markup {
+  const { info, tags, components } = document
+  const { contact, description, title, version } = info
+  return markup`<h1>${title} <small>version ${version}</small></h1>
+${description !== undefined && markup`<p class="lead">${description}</p>`}
+${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<code>${contact.email}</code>`} ${contact.url !== undefined && markup`<a href="${contact.url}">${contact.url}</a>`}</p>`}
+<p>Base address: <code>${view.url}</code> · <a href="${view.openapi}">The OpenAPI document</a></p>
+<ul class="cards">${tags.map(({ name, description: text }) => {
+    const count = `${listOperations(document, name).length} operations`
+    return markup`<li><a href="${toPage(view.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
+  })}</ul>
+${printSchemes(components.securitySchemes)}
+${listOperations(document, undefined).map(operation => printOperation(operation, view))}
+<h2 id="errors">Errors</h2>
+<p>An error is an object with a list <code>errors</code>: each has a <code>message</code>, the status as <code>code</code>, the <code>field</code> at fault and a stable <code>type</code>.</p>
+<div class="errors">${Object.entries(ERROR_TYPES).map(
+    ([status, types]) =>
+      markup`<details><summary>${status} ${STATUS_CODES[status]}</summary><div class="inside"><dl>${Object.entries(types).map(([type, meaning]) => markup`<div><dt><code>${type}</code></dt><dd>${meaning}</dd></div>`)}</dl></div></details>`,
+  )}</div>`
+}
+
+function printSchemes(schemes: Document['components']['securitySchemes']): Part {
+  if (!schemes) return undefined
+  return markup`<h2>Credentials</h2><ul>${Object.entries(schemes).map(
+    ([name, { description }]) =>
+      markup`<li><b>${name}</b>${description !== undefined && `: ${description}`}</li>`,
+  )}</ul>`
+}
+
+function printTag(document: Document, view: DocsView, tag: string): Markup {
+  const operations = listOperations(document, tag)
+  const { description } = document.tags.find(({ name }) => name === tag) ?? {}
+  const paths = [...new Set(operations.map(({ path }) => path))]
+  return markup`<h1>${tag}</h1>
+${description !== undefined && markup`<p class="lead">${description}</p>`}
+${paths.map(
+  path =>
+    markup`<h2><code>${path}</code></h2>${operations.filter(each => each.path === path).map(operation => printOperation(operation, view))}`,
+)}
+<h2>Schemas</h2>${listSchemas(operations).map(
+    ([name, schema]) =>
+      markup`<details><summary>${name}</summary><div class="inside" id="${`schema-${name}`}">${printSchema(schema)}</div></details>`,
+  )}`
+}
+
+/** Lists the shared schemas of bodies and successful answers, with those that they contain. */
+function listSchemas(operations: readonly Operation[]): [string, Schema][] {
+  const found = new Map<string, Schema>()
+  const visit = (part: Schema | object): void => {
+    if ('ref' in part && part.ref !== undefined) {
+      if (found.has(part.ref)) return
+      found.set(part.ref, part)
+    }
+    for (const each of Object.values(part)) if (Object(each) === each) visit(each)
+  }
+  for (const { requestBody = {}, responses } of operations) {
+    visit(requestBody)
+    for (const [status, response] of Object.entries(responses))
+      if (/^[23]/.test(status)) visit(response)
+  }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1))
+}

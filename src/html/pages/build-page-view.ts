@@ -1,0 +1,277 @@
+// Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
+// client may do.
+
+import { namesOf, parseControlName } from '../../formats/form-values.ts'
+import { isWriter, type PageRequest, type Representation } from '../../formats/format.ts'
+import type { HttpRequest } from '../../http/message.ts'
+import { METHOD_PARAMETER } from '../../http/method-override.ts'
+import { isSafe } from '../../http/methods.ts'
+import {
+  type CollectionTarget,
+  type Match,
+  parseId,
+  printPath,
+  type Target,
+} from '../../model/compile/routes.ts'
+import type { ApiDefinition } from '../../model/types/definition.ts'
+import type { RequestContext } from '../../operations/context.ts'
+import { listBelow } from '../../operations/read/root.ts'
+import { mayChange } from '../../operations/write/enforce-field-roles.ts'
+import type { Fields } from '../../schema/fields.ts'
+import { toLocalPath } from '../markup.ts'
+import type { FormAction, PageLink, PageView } from './page-view.ts'
+import { loadChoices } from './parent-choices.ts'
+
+/** Statuses of requests that were not admitted: their pages load nothing. */
+const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
+
+/** What the parts of one view share. */
+interface Builder {
+  readonly context: RequestContext
+  readonly choices: PageView['choices']
+  readonly href: (target: Target) => string
+}
+
+/**
+ * Finds what a page shows besides the representation.
+ * @param request as the `page` of a format gets it.
+ */
+export async function buildPageView(
+  representation: Representation,
+  { headers, context: passed }: PageRequest,
+): Promise<PageView> {
+  const context = passed as RequestContext // a server passes its context: the formats know no type of it
+  const { api, request, method, parameters } = context
+  const isAdmitted = representation.kind !== 'errors' || !NOT_ADMITTED.has(representation.status)
+  const submitted = blankWriteOnly(context)
+  const base = basePath(api, request)
+  const builder: Builder = {
+    context,
+    choices: isAdmitted ? await loadChoices(context) : new Map(),
+    href: to => base + printPath(to, api.formats),
+  }
+  // A form that could not be read names its method all the same.
+  const named = submitted?.find(([name]) => name === METHOD_PARAMETER)?.[1]
+  const operation = context.match?.methods.get(
+    typeof named === 'string' ? named.toUpperCase() : method,
+  )
+  const match = matchRepresentedItem(context, representation)
+  const target: Target = match?.target ?? { kind: 'root', version: undefined }
+  const { collection } = target
+  return {
+    operation,
+    headers,
+    submitted,
+    parameters,
+    kind: match ? target.kind : 'none',
+    title: collection ? printTitle(target, api) : printRootTitle(target, api),
+    description: (collection ?? api.info).description,
+    href: builder.href(target),
+    breadcrumbs: listBreadcrumbs(target, builder),
+    itemName: collection?.itemName ?? 'item',
+    sort: collection?.sort ?? [],
+    fields: collection?.queryFields,
+    createdAt: collection?.shape.createdAt,
+    choices: builder.choices,
+    actions:
+      match && target.collection ? listActions(target, match.methods, builder, representation) : [],
+    related: target.collection
+      ? listRelated(target, builder)
+      : listCollections(target.version, builder),
+    versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
+    formats:
+      target.collection && representation.kind !== 'errors' ? listFormats(target, builder) : [],
+    search:
+      collection?.search && isList(target) ? builder.href(toList(target, 'search')) : undefined,
+    findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
+  }
+}
+
+/** The submitted form without the texts of write-only properties: no page shows them again. */
+function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
+  const writeOnly = target?.collection?.writeOnly
+  if (!writeOnly?.size) return submitted
+  return submitted?.map(([name, part]) => {
+    const [property = ''] = namesOf(parseControlName(name)[0])
+    return [name, writeOnly.has(property) ? '' : part]
+  })
+}
+
+/** The path of the api's root for clients, without a slash at its end. */
+function basePath({ baseUrl, prefix }: ApiDefinition, request: HttpRequest): string {
+  const path = baseUrl === undefined ? request.prefix + prefix : new URL(baseUrl).pathname
+  return path.replace(/^\/+/, '/').replace(/\/$/, '')
+}
+
+/** Finds the route of the item that was created, or that an action returned: its page is shown. */
+function matchRepresentedItem(
+  { api, match, runtime }: RequestContext,
+  representation: Representation,
+): Match | undefined {
+  const { target } = match ?? {}
+  if (!target?.collection || representation.kind !== 'item') return match
+  if (target.kind !== 'collection' && target.kind !== 'action') return match
+  const { action: _action, ...place } = target
+  const value = representation.data[place.collection.shape.identity.name]
+  const id = typeof value === 'number' ? value : String(value)
+  return runtime.router.match(printPath({ ...place, kind: 'item', id }, api.formats))
+}
+
+/** `Used cars v2`. */
+function printRootTitle({ version }: Target, { info }: ApiDefinition): string {
+  return version?.name ? `${info.title} ${version.name}` : info.title
+}
+
+/** `car 5`; a long id is cut to its end, since UUIDv7 begin alike. */
+function printTitle(target: Target, api: ApiDefinition): string {
+  if (target.kind === 'root') return target.version?.name || api.info.title
+  const { collection, kind, id, action, property } = target
+  if (kind !== 'item')
+    return action?.name ?? property ?? (kind === 'collection' ? collection.name : kind)
+  const text = String(id)
+  return `${collection.itemName} ${text.length > 16 ? `…${text.slice(-8)}` : text}`
+}
+
+function toList(target: CollectionTarget, kind: CollectionTarget['kind']): CollectionTarget {
+  const { version, collection, parent } = target
+  return { version, collection, kind, ...(parent && { parent }) }
+}
+
+function isList({ kind }: CollectionTarget): boolean {
+  return kind === 'collection' || kind === 'search'
+}
+
+/** Lists the targets from the root down to this one. */
+function listBreadcrumbs(target: Target, { context: { api }, href }: Builder): PageLink[] {
+  const targets: Target[] = [{ kind: 'root', version: undefined }]
+  if (target.version?.name) targets.push({ kind: 'root', version: target.version })
+  if (target.kind !== 'root') {
+    const { version, parent, id, kind } = target
+    if (parent) {
+      const { collection } = parent
+      targets.push({ kind: 'collection', version, collection })
+      targets.push({ kind: 'item', version, collection, id: parent.id })
+    }
+    targets.push(toList(target, 'collection'))
+    if (id !== undefined) targets.push({ ...toList(target, 'item'), id })
+    if (kind !== 'collection' && kind !== 'item') targets.push(target)
+  }
+  return targets.map(each => ({ name: printTitle(each, api), href: href(each) }))
+}
+
+/** Lists collections. An anonymous client sees closed ones too: the browser asks it to sign in there. */
+function listCollections(requested: Target['version'], { href, context }: Builder): PageLink[] {
+  const version = requested ?? context.api.defaultVersion
+  const { collections } = version
+  return [...collections.values()]
+    .filter(
+      collection =>
+        (!context.principal && !collection.hideExistence) ||
+        context.can(collection, 'list') ||
+        context.can(collection, 'create'),
+    )
+    .map(collection => ({
+      name: collection.name,
+      href: href({ kind: 'collection', version, collection }),
+      description: collection.description,
+    }))
+}
+
+/** Finds the fields that a client may write by an operation or action; `undefined` where it takes no input. */
+export function findInputFields(
+  { collection, kind, action, parent }: CollectionTarget,
+  operation: string,
+): Fields | undefined {
+  if (action) return action.inputFields
+  if (operation === 'delete') return undefined
+  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
+  const fields = [...collection.inputFields].filter(
+    ([name, { role }]) => !fixed.includes(name) && (operation === 'create' || role !== 'immutable'),
+  )
+  return new Map(fields)
+}
+
+/** Lists what the client may do: the writes of the target by their methods, then its actions. */
+function listActions(
+  target: CollectionTarget,
+  methods: Match['methods'],
+  { href, context, choices }: Builder,
+  representation: Representation,
+): FormAction[] {
+  const { collection, kind, action } = target
+  const writes = [...methods].flatMap(([method, name]): FormAction[] => {
+    if (isSafe(method) || action) return []
+    const kind = name === 'create' || name === 'delete' ? name : 'change'
+    const fields = findInputFields(target, name)
+    return [{ name, kind, method, href: href(target), fields, choices }]
+  })
+  const declared = action
+    ? [action]
+    : [...collection.actions.values()].filter(({ on }) => on === kind)
+  const actions = declared.map(
+    (action): FormAction => ({
+      name: action.name,
+      kind: 'action',
+      method: action.method,
+      href: href({ ...target, kind: 'action', action }),
+      fields: action.inputFields,
+      description: action.description,
+    }),
+  )
+  const isChangeable =
+    representation.kind !== 'item' || mayChange(context, collection, representation.data)
+  return [...(isChangeable ? writes : []), ...actions].filter(({ name }) =>
+    context.can(collection, name),
+  )
+}
+
+/** Lists the count of a list, or the sub-collections of an item. */
+function listRelated(target: CollectionTarget, { context }: Builder): PageLink[] {
+  const { version, collection, kind, id } = target
+  const below = listBelow(context, kind === 'item' ? { version, collection, kind, id } : target)
+  const counts = below.actions?.count ? [['count', below.actions.count] as const] : []
+  const lists = Object.entries(kind === 'item' ? (below.resources ?? {}) : {}).filter(
+    ([, { methods }]) => methods.includes('GET'),
+  )
+  return [...counts, ...lists].map(([name, { url }]) => ({ name, href: toLocalPath(url) }))
+}
+
+/** Lists the versions that have a root of their own. */
+function listVersions({ context: { api }, href }: Builder): PageLink[] {
+  return api.versions.flatMap(version =>
+    version.name === '' ? [] : [{ name: version.name, href: href({ kind: 'root', version }) }],
+  )
+}
+
+function listFormats(target: CollectionTarget, { context: { api }, href }: Builder): PageLink[] {
+  return api.formats.flatMap(format => {
+    const [extension] = format.extensions
+    const fits = isWriter(format) && (!format.streams || isList(target))
+    return extension !== undefined && fits
+      ? [{ name: format.name, href: `${href(target)}.${extension}` }]
+      : []
+  })
+}
+
+function createLinkFinder(
+  target: CollectionTarget,
+  { href, choices }: Builder,
+): PageView['findLink'] {
+  const { version, collection } = target
+  return (field, value) => {
+    const isOwn = field === collection.shape.identity.name
+    const to = isOwn
+      ? collection
+      : version.collections.get(collection.references.get(field)?.collection ?? '')
+    if (!to?.operations.has('read')) return undefined
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined
+    const id = parseId(to, String(value))
+    if (id === undefined) return undefined
+    const item: Target = isOwn
+      ? { ...toList(target, 'item'), id }
+      : { kind: 'item', version, collection: to, id }
+    const address = href(item)
+    if (address === href(target)) return undefined
+    return { href: address, label: choices.get(field)?.labels.get(String(value)) }
+  }
+}

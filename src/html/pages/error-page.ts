@@ -1,0 +1,111 @@
+// An error as a page: what was wrong, and the submitted form to correct it.
+import { STATUS_CODES } from 'node:http'
+import type { ErrorEntry } from '../../errors.ts'
+import { parseControlName } from '../../formats/form-values.ts'
+import { IF_MATCH_PARAMETER } from '../../http/method-override.ts'
+import { type Markup, markup } from '../markup.ts'
+import { controlId, printAction, printForm } from './form.ts'
+import { type Control, findControl, flatten, restoreForm } from './form-state.ts'
+import { printFilters } from './list.ts'
+import { printPage } from './page.ts'
+import type { FormAction, PageView } from './page-view.ts'
+
+interface Errors {
+  readonly status: number
+  readonly errors: readonly ErrorEntry[]
+}
+
+export function printErrorPage({ status, errors }: Errors, view: PageView): string {
+  const { kind, operation, actions, breadcrumbs } = view
+  const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
+  const failed = actions.find(action => action.name === operation)
+  const controls = failed ? restoreForm(failed, view) : []
+  const shown = chooseForms(status, failed, view)
+  const isList = kind === 'collection' || kind === 'search'
+  const hasFilters = isList && operation !== undefined && !failed
+  const isStale = shown.length > 0 && isRefusedAsStale(status)
+  const up =
+    kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
+  return printPage(
+    view,
+    markup`<h1>${printTitle(status, view)}</h1>
+<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
+${hasFilters && printFilters(view, errors)}
+<div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
+${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">See ${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
+    phrase,
+  )
+}
+
+/** Chooses the submitted form, or after an unknown method the forms that are allowed. */
+function chooseForms(
+  status: number,
+  failed: FormAction | undefined,
+  view: PageView,
+): readonly FormAction[] {
+  const { submitted, actions, operation } = view
+  const hidden = status === 401 || status === 404
+  const broken = status === 403 || status >= 500
+  if (hidden || (broken && !submitted)) return []
+  if (failed) return isComplete(failed, view) ? [failed] : []
+  const unknownMethod = status === 405 && operation === undefined
+  return unknownMethod ? actions.filter(({ kind }) => kind === 'create' || kind === 'action') : []
+}
+
+/** Whether every control was submitted: a blank one in its place would erase the value. */
+function isComplete(action: FormAction, view: PageView): boolean {
+  if (action.kind === 'create' || action.kind === 'action') return true
+  if (!view.submitted) return false
+  const paths = new Set(view.submitted.map(([name]) => parseControlName(name)[0]))
+  return flatten(restoreForm(action, view)).every(
+    ({ path, field }) => paths.has(path) || field.kind === 'blob',
+  )
+}
+
+/** Whether the item may have changed since it was shown. */
+function isRefusedAsStale(status: number): boolean {
+  return status === 412 || status === 428
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  create: 'was not created',
+  replace: 'was not changed',
+  patch: 'was not changed',
+  delete: 'was not deleted',
+}
+
+function printTitle(
+  status: number,
+  { operation = '', title, itemName, kind, breadcrumbs }: PageView,
+): string {
+  if (status === 404 || kind === 'none') return 'Not found'
+  const failure = FAILURES[operation]
+  if (failure !== undefined) return `The ${operation === 'create' ? itemName : title} ${failure}`
+  const above = kind === 'action' ? breadcrumbs.slice(-2, -1) : []
+  return [title, ...above.map(({ name }) => name)].join(': ')
+}
+
+function printError(
+  { message, field }: ErrorEntry,
+  action: FormAction | undefined,
+  controls: readonly Control[],
+): Markup {
+  const control = findControl(field, controls)
+  if (!action || !control) return markup`${message}`
+  return markup`<a href="#${controlId(action.name, control.path)}">${message}</a>`
+}
+
+function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
+  // To insist is to accept any version.
+  const insists = isRefusedAsStale(status)
+  const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  const tag = insists ? '*' : seen
+  const form = printForm({
+    action,
+    controls: restoreForm(action, view),
+    errors,
+    button: insists ? 'Do it all the same' : undefined,
+    tag: typeof tag === 'string' ? tag : undefined,
+  })
+  return markup`<div class="card">${form}</div>`
+}

@@ -1,0 +1,128 @@
+// Builds the definition of an api from its policies, with their defaults, and its versions.
+
+import { buildAccess } from '../../auth/access.ts'
+import { buildRateLimit } from '../../auth/rate-limit.ts'
+import { collectCredentialHeaders } from '../../auth/scheme.ts'
+import { csv } from '../../formats/csv.ts'
+import { form } from '../../formats/form.ts'
+import type { Format } from '../../formats/format.ts'
+import { json } from '../../formats/json.ts'
+import { multipart } from '../../formats/multipart.ts'
+import { ndjson } from '../../formats/ndjson.ts'
+import { xml } from '../../formats/xml/xml.ts'
+import { buildCors } from '../../http/cors.ts'
+import { buildLimits } from '../../http/limits.ts'
+import {
+  BOOLEAN,
+  checkOptions,
+  either,
+  FILLED_TEXT,
+  FUNCTION,
+  having,
+  listOf,
+  matching,
+  OBJECT,
+  oneOf,
+  type Rule,
+  type Rules,
+  recordOf,
+  TEXT,
+  wholeFrom,
+} from '../../options.ts'
+import type { ApiDefinition, VersionDefinition } from '../types/definition.ts'
+import type { Contact, Failure, Policies } from '../types/policies.ts'
+import { hideWriteOnly } from './compile-field-roles.ts'
+
+/** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
+export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
+
+const FORMAT: Rule = {
+  wanted: 'a format, such as json',
+  fits: value => typeof value === 'object' && value !== null && 'types' in value,
+}
+
+export const POLICY_RULES: Rules<Policies> = {
+  title: FILLED_TEXT,
+  description: TEXT,
+  contact: OBJECT,
+  baseUrl: TEXT,
+  prefix: matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
+  trustProxy: either('a number of proxies, or true for one', wholeFrom(0), BOOLEAN),
+  clientAddress: FUNCTION,
+  formats: listOf(FORMAT, 1),
+  dialects: listOf(having('a dialect, such as simpleRest', 'rewrite')),
+  cors: OBJECT,
+  limits: OBJECT,
+  schemes: listOf(having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
+  access: OBJECT,
+  rateLimit: OBJECT,
+  changes: oneOf('redirect', 'representation'),
+  health: BOOLEAN,
+  serverTiming: BOOLEAN,
+  onError: FUNCTION,
+  messages: recordOf(either('a text or a function', TEXT, FUNCTION)),
+}
+
+/**
+ * Builds the definition of an api.
+ * @throws TypeError for an issue in the policies, such as an invalid `baseUrl`.
+ */
+export function buildApi(
+  versions: readonly VersionDefinition[],
+  policies: Policies,
+): ApiDefinition {
+  const newest = hideWriteOnly(versions).sort(
+    ({ number: one = 0 }, { number: other = 0 }) => other - one,
+  )
+  const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
+  if (!defaultVersion) throw new TypeError('An api needs at least one collection')
+  if (policies.baseUrl === undefined && policies.schemes?.some(scheme => scheme.needsBaseUrl)) {
+    throw new TypeError(
+      'bearerJwt without audience accepts tokens for the baseUrl of the api: set baseUrl, or audience',
+    )
+  }
+  return Object.freeze({
+    versions: newest,
+    defaultVersion,
+    info: infoOf(policies),
+    baseUrl: baseUrlOf(policies.baseUrl),
+    prefix: policies.prefix?.replace(/\/$/, '') ?? '',
+    trustProxy: Number(policies.trustProxy ?? 0),
+    clientAddress: policies.clientAddress,
+    formats: policies.formats ?? DEFAULT_FORMATS,
+    dialects: policies.dialects ?? [],
+    cors: buildCors(policies.cors),
+    limits: buildLimits(policies.limits),
+    schemes: policies.schemes ?? [],
+    credentialHeaders: collectCredentialHeaders(policies.schemes),
+    access: buildAccess(policies.access, ['root'], 'the api'),
+    rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
+    changes: policies.changes ?? 'redirect',
+    health: policies.health ?? false,
+    serverTiming: policies.serverTiming ?? false,
+    onError: policies.onError ?? logFailure,
+    messages: policies.messages,
+  })
+}
+
+const CONTACT_RULES: Rules<Contact> = { name: TEXT, url: TEXT, email: TEXT }
+
+function infoOf({ title = 'API', description, contact }: Policies): ApiDefinition['info'] {
+  if (contact) checkOptions('contact', contact, CONTACT_RULES)
+  return Object.freeze({ title, description, contact })
+}
+
+function logFailure(error: unknown, { reference }: Failure): void {
+  console.error(`[rest-conventions] ${reference}`, error)
+}
+
+function baseUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new TypeError(
+      `baseUrl must be an http or https address without query, not ${JSON.stringify(text)}`,
+    )
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+}

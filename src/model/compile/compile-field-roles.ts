@@ -1,0 +1,181 @@
+// Field roles: properties that the server sets, that no client reads, or that never change.
+
+import { toPath } from '../../base/paths.ts'
+import { suggestion } from '../../errors.ts'
+import {
+  assertValid,
+  checkOptions,
+  either,
+  FUNCTION,
+  listOf,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rules,
+  recordOf,
+  TEXT,
+} from '../../options.ts'
+import type { Field, Fields } from '../../schema/fields.ts'
+import type { Store } from '../../store/store.ts'
+import type { Declaration } from '../types/declaration.ts'
+import type { CollectionDefinition, VersionDefinition } from '../types/definition.ts'
+import type {
+  FieldContext,
+  FieldRole,
+  FieldRoles,
+  OwnerOptions,
+  ReadOnlyField,
+} from '../types/field-roles.ts'
+
+const READ_ONLY_RULES: Rules<Exclude<FieldRole, string>> = { readOnly: needed(FUNCTION) }
+const OWNER_RULES: Rules<OwnerOptions> = { field: needed(TEXT), except: listOf(TEXT) }
+
+const ROLE = oneOf('readOnly', 'writeOnly', 'immutable')
+
+export const ROLES = recordOf(
+  either(`${ROLE.wanted} or { readOnly: ({ principal }) => … }`, ROLE, OBJECT),
+)
+
+export const OWNER = either(
+  "a property, or { field: 'owner_id', except: ['posts:admin'] }",
+  TEXT,
+  OBJECT,
+)
+
+/**
+ * Builds the owner of a collection's items.
+ * @throws TypeError for invalid options.
+ */
+export function buildOwner({ name, owner }: Declaration): OwnerOptions | undefined {
+  if (owner === undefined) return undefined
+  const options = typeof owner === 'string' ? { field: owner } : owner
+  checkOptions(`${name}, owner`, options, OWNER_RULES)
+  return options
+}
+
+/**
+ * Builds the roles of a collection's properties; `undefined` where none has one.
+ * @param inputs the properties of the schema, as it takes them.
+ * @param id the name of the identifying property.
+ * @throws TypeError for a name that is not a property, and for a property that cannot have its role.
+ */
+export function buildFieldRoles(
+  { name, fields = {} }: Declaration,
+  owner: OwnerOptions | undefined,
+  inputs: Fields,
+  id: string,
+): FieldRoles | undefined {
+  const readOnly = new Map<string, ReadOnlyField>()
+  const writeOnly = new Set<string>()
+  const immutable = new Set<string>()
+  const properties = omitFields(inputs, new Set([id]))
+  const requireProperty = (option: string, property: string): Field => {
+    const field = properties.get(property)
+    const hint = suggestion(property, properties.keys())
+    assertValid(field, `${name}: ${option} names no property of the schema: "${property}"${hint}`)
+    assertValid(field.kind !== 'blob', `${name}: "${property}" is a blob(), which has no role`)
+    return field
+  }
+  for (const [property, role] of Object.entries(fields)) {
+    const field = requireProperty('fields', property)
+    if (role === 'writeOnly') writeOnly.add(property)
+    else if (role === 'immutable') immutable.add(property)
+    else readOnly.set(property, buildReadOnly(`${name}: "${property}"`, field, role))
+  }
+  if (owner) {
+    const field = requireProperty('owner', owner.field)
+    assertValid(
+      field.kind === 'string' && !Object.hasOwn(fields, owner.field),
+      `${name}: the owner "${owner.field}" must be a text, and have no role in fields: it is read-only`,
+    )
+    const compute = ({ principal }: FieldContext) => principal?.id
+    readOnly.set(owner.field, { compute, empty: emptyValue(field) })
+  }
+  const count = readOnly.size + writeOnly.size + immutable.size
+  return count === 0 ? undefined : { readOnly, writeOnly, immutable }
+}
+
+function buildReadOnly(
+  where: string,
+  field: Field,
+  role: Exclude<FieldRole, 'writeOnly' | 'immutable'>,
+): ReadOnlyField {
+  const empty = emptyValue(field)
+  if (role !== 'readOnly') {
+    checkOptions(where, role, READ_ONLY_RULES)
+    return { compute: role.readOnly, empty }
+  }
+  assertValid(
+    field.optional || field.nullable,
+    `${where} is read-only and required: no item could be created. Give it a .default(), make it .optional(), or say { readOnly: ({ principal }) => … }`,
+  )
+  return { compute: undefined, empty }
+}
+
+function emptyValue({ optional, nullable }: Field): null | undefined {
+  return nullable && !optional ? null : undefined
+}
+
+/**
+ * Checks that no list uses a write-only property, and that no 409 reveals its value.
+ * @param used the fields that each option names.
+ * @throws TypeError
+ */
+export function checkWriteOnly(
+  name: string,
+  { writeOnly }: FieldRoles,
+  used: Readonly<Record<string, readonly string[]>>,
+): void {
+  for (const [option, paths] of Object.entries(used)) {
+    const hidden = paths.find(dotted => writeOnly.has(toPath(dotted)[0] ?? ''))
+    assertValid(
+      hidden === undefined,
+      `${name}: "${hidden}" is write-only and cannot be in ${option}`,
+    )
+  }
+}
+
+/** Returns the fields without these. */
+export function omitFields(fields: Fields, names: ReadonlySet<string>): Fields {
+  return names.size === 0 ? fields : new Map([...fields].filter(([name]) => !names.has(name)))
+}
+
+/** Builds the fields of read-only properties in a body: they take any value, since it is ignored. */
+export function ignoredFields(roles: FieldRoles | undefined): Fields {
+  const names = [...(roles?.readOnly.keys() ?? [])]
+  return new Map(names.map(name => [name, { kind: 'any', nullable: true, optional: true }]))
+}
+
+/** Builds the fields that clients may write: without read-only ones, and with the roles of the others. */
+export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fields {
+  if (!roles) return inputs
+  const writable = [...inputs].filter(([name]) => !roles.readOnly.has(name))
+  return new Map(
+    writable.map(([name, field]) => {
+      if (roles.writeOnly.has(name)) return [name, { ...field, role: 'writeOnly' }] as const
+      return [name, roles.immutable.has(name) ? { ...field, role: 'immutable' } : field] as const
+    }),
+  )
+}
+
+/**
+ * Hides the write-only properties of a collection in all versions on the same store. A version that
+ * declares such a property without the role shows it.
+ */
+export function hideWriteOnly(versions: readonly VersionDefinition[]): VersionDefinition[] {
+  const byStore = new Map<Store, readonly string[]>()
+  for (const { collections } of versions) {
+    for (const { store, writeOnly } of collections.values())
+      byStore.set(store, [...(byStore.get(store) ?? []), ...writeOnly])
+  }
+  const hide = (definition: CollectionDefinition): CollectionDefinition => {
+    const { shape, store, writeOnly } = definition
+    const others = byStore.get(store)?.filter(name => !shape.fields.has(name)) ?? []
+    if (others.length === 0) return definition
+    return Object.freeze({ ...definition, writeOnly: new Set([...writeOnly, ...others]) })
+  }
+  return versions.map(version => ({
+    ...version,
+    collections: new Map([...version.collections].map(([name, each]) => [name, hide(each)])),
+  }))
+}

@@ -1,0 +1,178 @@
+// References: fields that hold ids of other items. Some have a path below that item; each says what its deletion does.
+import {
+  assertValid,
+  checkOptions,
+  either,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rules,
+  TEXT,
+} from '../../options.ts'
+import { listBlobFields } from '../../schema/blob.ts'
+import type { Field, Fields } from '../../schema/fields.ts'
+import type { Declaration } from '../types/declaration.ts'
+import type { CollectionDefinition } from '../types/definition.ts'
+import type { Child, Reference, ReferenceOptions } from '../types/references.ts'
+import { omitFields } from './compile-field-roles.ts'
+
+const RULES: Rules<ReferenceOptions> = {
+  collection: needed(TEXT),
+  onDelete: oneOf('cascade', 'restrict'),
+}
+
+export const REFERENCE = either(
+  "a collection, or { collection: 'cars', onDelete: 'cascade' }",
+  TEXT,
+  OBJECT,
+)
+
+/**
+ * Finds the references of a collection by their fields.
+ * @throws TypeError for a field that holds no id, or is declared twice.
+ */
+export function findReferences(
+  { name, parents = {}, relation = {}, references = {} }: Declaration,
+  fields: Fields,
+): Map<string, Reference> {
+  const found = new Map<string, Reference>()
+  const size = Object.keys(relation).length
+  assertValid(size === 0 || size === 2, `${name}: a relation has exactly two fields`)
+  for (const declared of [parents, relation, references]) {
+    for (const [field, option] of Object.entries(declared)) {
+      const reference = typeof option === 'string' ? { collection: option } : option
+      checkOptions(`${name}, the reference ${field}`, reference, RULES)
+      const { collection, onDelete } = reference
+      const isId = /^(?:string|integer)$/.test(fields.get(field)?.kind ?? '')
+      assertValid(isId, `${name}: "${field}" must be a field that holds an id of ${collection}`)
+      assertValid(!found.has(field), `${name}: "${field}" is declared as a reference twice`)
+      found.set(field, { collection, isParent: declared !== references, onDelete })
+    }
+  }
+  return found
+}
+
+/**
+ * Finds the field that names each parent.
+ * @throws TypeError where two fields name the same one.
+ */
+export function findParents(
+  name: string,
+  references: ReadonlyMap<string, Reference>,
+): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [field, { collection, isParent }] of references) {
+    if (!isParent) continue
+    assertValid(!found.has(collection), `${name}: two fields name ${collection} as parent`)
+    found.set(collection, field)
+  }
+  return found
+}
+
+type Collections = ReadonlyMap<string, CollectionDefinition>
+
+/**
+ * Relates the collections of one version: a field that refers to a collection whose ids are UUIDs holds UUIDs.
+ * @throws TypeError for a reference to no collection of the version, or whose ids the field cannot hold.
+ */
+export function relateCollections(collections: Collections): Collections {
+  const related = new Map<string, CollectionDefinition>()
+  for (const [name, definition] of collections) {
+    const { shape, references, writeOnly } = definition
+    const fields = new Map(shape.fields)
+    for (const [property, reference] of references) {
+      const field = fields.get(property)
+      if (field) fields.set(property, relateField(name, property, field, reference, collections))
+    }
+    checkVisible(definition, collections)
+    const children = listChildren(definition, collections)
+    related.set(
+      name,
+      Object.freeze({
+        ...definition,
+        shape: Object.freeze({ ...shape, fields }),
+        queryFields: omitFields(fields, writeOnly),
+        children,
+      }),
+    )
+  }
+  return related
+}
+
+/** Adds to a field that it holds UUIDs, if the collection that it refers to has such ids. */
+function relateField(
+  name: string,
+  property: string,
+  field: Field,
+  { collection, isParent }: Reference,
+  collections: Collections,
+): Field {
+  const parent = collections.get(collection)
+  assertValid(parent, `${name}: its parent "${collection}" is not a collection of the same api`)
+  const { shape, actions } = parent
+  assertValid(
+    !isParent || !(actions.has(name) || listBlobFields(shape.fields).includes(name)),
+    `${collection}: "${name}" is a sub-collection and an action or a blob() too`,
+  )
+  const { kind } = shape.identity
+  const [wanted, what] =
+    kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a text']
+  const own = field.kind === 'integer' ? 'z.int()' : 'z.string()'
+  assertValid(
+    own === wanted,
+    `${name}: "${property}" is ${own}, but an id of ${collection} is ${what}; declare ${wanted}`,
+  )
+  return kind === 'uuid' ? { ...field, uuid: true } : field
+}
+
+/** @throws TypeError where the stores cannot do what the reference says. */
+function listChildren(parent: CollectionDefinition, collections: Collections): Child[] {
+  const children: Child[] = []
+  for (const child of collections.values()) {
+    for (const [field, { collection, onDelete }] of child.references) {
+      if (collection !== parent.name) continue
+      const { name } = child
+      const shared = sharesTransactions(child, parent)
+      assertValid(
+        shared || onDelete === undefined,
+        `${name}: "${field}" has onDelete, but the stores of ${name} and ${parent.name} share no transactions. Keep both in one database, or leave onDelete out`,
+      )
+      if (shared) children.push({ name, field, onDelete: onDelete ?? 'restrict' })
+    }
+  }
+  return children
+}
+
+/**
+ * Checks that the items of a collection can be seen through others.
+ * @throws TypeError for a field that is no reference, for stores of two databases, and for a circle.
+ */
+function checkVisible(definition: CollectionDefinition, collections: Collections): void {
+  const passed: string[] = []
+  let at = definition
+  while (typeof at.visible === 'object') {
+    const { name, references } = at
+    const field = at.visible.through
+    const where = `${name}: visible goes through "${field}"`
+    const parent = collections.get(references.get(field)?.collection ?? '')
+    assertValid(parent, `${where}, which is no reference`)
+    passed.push(name)
+    const circle = [...passed, parent.name].join(', ')
+    assertValid(!passed.includes(parent.name), `${name}: visible goes in a circle: ${circle}`)
+    assertValid(
+      sharesTransactions(at, parent),
+      `${where}, but the stores of ${name} and ${parent.name} are not in one database`,
+    )
+    at = parent
+  }
+}
+
+/** Whether writes to both can be one transaction. */
+function sharesTransactions(
+  { store: one }: CollectionDefinition,
+  { store: other }: CollectionDefinition,
+): boolean {
+  return (
+    one.transaction !== undefined && one.database !== undefined && one.database === other.database
+  )
+}

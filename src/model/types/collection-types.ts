@@ -1,0 +1,126 @@
+// The types of one declaration, in one type parameter: its items, the inputs of its operations, its names.
+import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
+import type { Shape } from '../../store/store.ts'
+
+/** The kinds of ids that a store makes, and their types in an item. */
+export interface MadeIds {
+  readonly uuid: string
+  readonly integer: number
+}
+
+/** The types of a collection: the only parameter of `Collection` and `Resource`. */
+export interface Def {
+  readonly name: string
+  readonly schema: SomeSchema
+  readonly id: keyof MadeIds
+  /** By action: `item` or `collection`; the schema of its input; the schema of its output. */
+  readonly on: object
+  readonly input: object
+  readonly output: object
+  /** By action: its method, where the declaration names one. */
+  readonly method: object
+  /** The name of the id. */
+  readonly key: string
+  /** The names of the fields that have a role. */
+  readonly readOnly: string
+  readonly writeOnly: string
+  readonly immutable: string
+  /** The kind of caller: a program may set read-only properties. */
+  readonly by: 'client' | 'program'
+}
+
+/** The types of a collection whose schema is not known: any property may hold anything. */
+export interface UnknownDef extends Def {
+  readonly schema: {
+    readonly _zod: {
+      readonly output: Readonly<Record<string, unknown>>
+      readonly input: Readonly<Record<string, unknown>>
+    }
+  }
+  readonly on: Readonly<Record<string, unknown>>
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+
+/** Any collection. It compares no schemas, so that the type checker stays fast. */
+export interface AnyCollection {
+  readonly name: string
+  /** For the type checker alone: `undefined` at run time. */
+  readonly def: Def
+  /** Its items, as a store sees them. */
+  readonly shape: Shape
+}
+
+/** The types of a declaration, built from those that `defineCollection` infers. */
+export interface Made<N, S, I, On, In, Out, Roles, Owner, Methods, Key> {
+  readonly name: N
+  readonly schema: S
+  readonly id: I
+  readonly on: On
+  readonly input: In
+  readonly output: Out
+  readonly method: Methods
+  readonly key: Key
+  readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
+  readonly writeOnly: NamesWith<Roles, 'writeOnly'>
+  readonly immutable: NamesWith<Roles, 'immutable'>
+  readonly by: 'program'
+}
+
+type NamesWith<Roles, Role> = {
+  [F in keyof Roles & string]: Roles[F] extends Role ? F : never
+}[keyof Roles & string]
+
+/** The properties that the server adds to an item. */
+export type ServerFields<Id> = {
+  readonly id: Id
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** Leaves properties out of each member of a union. Without any it costs the type checker nothing. */
+export type Drop<T, K extends string> = [K] extends [never] ? T : Without<T, K>
+type Without<T, K extends string> = T extends unknown
+  ? { [P in keyof T as P extends K ? never : P]: T[P] }
+  : never
+
+export type IdOf<D extends Def> = MadeIds[D['id']]
+
+/** A whole item, as hooks and actions get it, with its write-only properties. */
+export type StoredOf<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
+
+/**
+ * An item as operations return it: without its write-only properties. The type ignores two options:
+ * with `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`.
+ */
+export type ItemOf<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
+  ServerFields<IdOf<D>>
+
+/** The input of `create` and `replace`. A program may set read-only properties, a client may not. */
+export type NewOf<D extends Def> = [D['readOnly']] extends [never]
+  ? Input<D['schema']>
+  : Without<Input<D['schema']>, D['readOnly']> &
+      (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
+
+/** The input of `patch`: a merge patch of the properties that the caller may change. */
+export type ChangesOf<D extends Def> = Merge<
+  Drop<Input<D['schema']>, D['immutable'] | (D['by'] extends 'program' ? never : D['readOnly'])>
+>
+
+type Only<T, K extends string> = T extends unknown
+  ? { readonly [P in keyof T as P extends K ? P : never]?: T[P] }
+  : never
+
+/** A merge patch (RFC 7396): `null` removes an optional property, or an entry of a record. */
+export type Merge<T> = {
+  readonly [K in keyof T]?:
+    | (T[K] extends Plain ? T[K] : Merge<T[K]>)
+    | (undefined extends T[K] ? null : string extends K ? null : never)
+}
+
+/** A value that filters compare. */
+export type Comparable = string | number | boolean
+
+/** A value that is not an object: nothing lies below it. */
+export type Plain = Comparable | null | undefined | readonly unknown[]

@@ -1,0 +1,158 @@
+// Collections and apis as frozen data: `defineCollection` and `defineApi` build them, every other module reads them.
+
+import type { Access } from '../../auth/access.ts'
+import type { RateLimit } from '../../auth/rate-limit.ts'
+import type { Scheme } from '../../auth/scheme.ts'
+import type { Path } from '../../base/paths.ts'
+import type { Awaitable } from '../../base/values.ts'
+import type { BlobStore } from '../../blobs/blob-store.ts'
+import type { Format } from '../../formats/format.ts'
+import type { Cors } from '../../http/cors.ts'
+import type { Limits } from '../../http/limits.ts'
+import type { Dialect } from '../../query.ts'
+import type { BinaryForm } from '../../schema/blob-forms.ts'
+import type { Fields } from '../../schema/fields.ts'
+import type { Validator } from '../../schema/validate.ts'
+import type { Schema } from '../../schema/zod-fields.ts'
+import type { KeyedStore } from '../../store/keyed-store.ts'
+import type { SortKey } from '../../store/selection.ts'
+import type { Shape, TotalMode } from '../../store/store.ts'
+import type { Method } from '../compile/collection-options.ts'
+import type { CompiledHooks } from './compiled-hooks.ts'
+import type { ActionRun, RowRule, Through } from './declaration.ts'
+import type { FieldRoles, OwnerOptions } from './field-roles.ts'
+import type { Operation } from './operation.ts'
+import type { Contact, Failure, Messages } from './policies.ts'
+import type { Child, Reference } from './references.ts'
+
+/** A compiled action. */
+export interface ActionDefinition {
+  readonly name: string
+  readonly on: 'collection' | 'item'
+  readonly method: Method
+  readonly description: string | undefined
+  /** Whether its work and the record of its idempotency key are one transaction. */
+  readonly transaction: boolean
+  /** Absent where `defineApi` declares it. */
+  readonly run: ActionRun | undefined
+  readonly input: Schema | undefined
+  readonly inputFields: Fields | undefined
+  /** Checks an input by the `input` schema; absent for an action without input. */
+  readonly check: ((value: unknown) => Awaitable<unknown>) | undefined
+  /** The schema of the result; absent where none is declared, and for `output: 'item'`. */
+  readonly output: Schema | undefined
+  /** The fields of the result, where `output` is an object. */
+  readonly outputFields: Fields | undefined
+  /** Whether the result is an item of the collection: `output: 'item'`. */
+  readonly givesItem: boolean
+}
+
+/** A collection as frozen data, built by `defineCollection`. */
+export interface CollectionDefinition {
+  readonly name: string
+  /** The name of one item: `car`. */
+  readonly itemName: string
+  readonly defaultLimit: number
+  readonly maxLimit: number
+  readonly total: TotalMode
+  readonly cacheControl: string
+  /** The form of binary properties in answers. */
+  readonly binary: BinaryForm
+  /** Whether PUT to an id that does not exist creates it. */
+  readonly putCreates: boolean
+  /** Whether changes need `If-Match` or `If-Unmodified-Since`. */
+  readonly requirePrecondition: boolean
+  /** Whether a principal without the scope gets 404 in place of 403. */
+  readonly hideExistence: boolean
+  readonly schema: Schema
+  readonly shape: Shape
+  /** The fields of an answer, with binary properties in their form; the second also has those that only `fields` asks for. */
+  readonly readableFields: Fields
+  readonly selectableFields: Fields
+  /** The store of binary contents; absent without binary properties. */
+  readonly blobs: BlobStore | undefined
+  /** The fields that a body may have: those that clients write, and those that the server ignores. */
+  readonly bodyFields: Fields
+  /** The fields that clients may write. */
+  readonly inputFields: Fields
+  /** The fields that lists filter and sort by: all except write-only ones. */
+  readonly queryFields: Fields
+  readonly roles: FieldRoles | undefined
+  /** The write-only properties, also of other versions on the same store. No answer has them. */
+  readonly writeOnly: ReadonlySet<string>
+  /** How the owner of an item is found; absent where items have no owner. */
+  readonly owner: OwnerOptions | undefined
+  readonly validator: Validator
+  readonly store: KeyedStore
+  readonly sort: readonly SortKey[]
+  /** The fields that `GET /<collection>/search?q=` searches. */
+  readonly search: readonly Path[] | undefined
+  /** The collections that items belong to, each with the field that names the parent. */
+  readonly parents: ReadonlyMap<string, string>
+  /** The fields that hold ids of other items, those of the parents included. */
+  readonly references: ReadonlyMap<string, Reference>
+  /** Whether a reference has `onDelete`: a write then locks the items that it refers to. */
+  readonly hasOnDelete: boolean
+  /** The collections whose references a deletion here must consider. Empty outside of an api. */
+  readonly children: readonly Child[]
+  readonly operations: ReadonlySet<Operation>
+  readonly actions: ReadonlyMap<string, ActionDefinition>
+  readonly hooks: CompiledHooks
+  /** `cacheControl` for clients with credentials: no shared cache keeps the answer. */
+  readonly privateCacheControl: string
+  /** The access rules by operation; they count where the api has schemes. */
+  readonly access: Access
+  readonly visible: RowRule | Through | undefined
+  readonly description: string | undefined
+}
+
+/** One version of an api: its collections under a path prefix. */
+export interface VersionDefinition {
+  /** `v1`; empty where the api has no versions. */
+  readonly name: string
+  readonly number: number | undefined
+  readonly collections: ReadonlyMap<string, CollectionDefinition>
+  /** When it was deprecated, and when it ends, in milliseconds since 1970. */
+  readonly deprecated: number | undefined
+  readonly sunset: number | undefined
+}
+
+/** An api as frozen data, built by `defineApi`. */
+export interface ApiDefinition {
+  readonly formats: readonly Format[]
+  readonly dialects: readonly Dialect[]
+  readonly schemes: readonly Scheme[]
+  /** The access rules of the root, and of collections that have none. */
+  readonly access: Access
+  /** The answer to a change, unless `Prefer` asks for another. */
+  readonly changes: 'redirect' | 'representation'
+  /** Whether `/health` exists. */
+  readonly health: boolean
+  readonly serverTiming: boolean
+  readonly onError: (error: unknown, failure: Failure) => void
+  readonly messages: Messages | undefined
+  readonly clientAddress:
+    | ((request: Request, ...host: readonly unknown[]) => string | null | undefined)
+    | undefined
+  /** The versions, newest first. */
+  readonly versions: readonly VersionDefinition[]
+  /** The version that the root describes: the newest that is not deprecated. */
+  readonly defaultVersion: VersionDefinition
+  /** The `info` of its OpenAPI document. */
+  readonly info: {
+    readonly title: string
+    readonly description: string | undefined
+    readonly contact: Contact | undefined
+  }
+  /** The public address of the root, no slash at its end; without, it comes from each request. */
+  readonly baseUrl: string | undefined
+  /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
+  readonly prefix: string
+  /** How many proxies in front may name the client in `X-Forwarded-*`. */
+  readonly trustProxy: number
+  readonly cors: Cors
+  readonly limits: Limits
+  /** The request headers that may hold credentials. */
+  readonly credentialHeaders: readonly string[]
+  readonly rateLimit: RateLimit | undefined
+}

@@ -1,0 +1,197 @@
+// The types of hooks, and of the contexts that hooks and actions are called with.
+import type { Principal } from '../../auth/scheme.ts'
+import type { Awaitable } from '../../base/values.ts'
+import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
+import type { Id } from '../../store/store.ts'
+import type {
+  AnyCollection,
+  Def,
+  IdOf,
+  MadeIds,
+  Merge,
+  StoredOf,
+  UnknownDef,
+} from './collection-types.ts'
+import type { Callable, CallOptions, Member, Resource } from './resource.ts'
+
+/** The types of a collection without its actions: these are not yet known where its hooks are declared. */
+export interface OwnDef<
+  S extends SomeSchema = UnknownDef['schema'],
+  I extends keyof MadeIds = keyof MadeIds,
+> extends Def {
+  readonly schema: S
+  readonly id: I
+  readonly on: Readonly<Record<never, never>>
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+
+/** The collections of an api of unknown type, by name. */
+export type AnyNames = Readonly<Record<string, AnyCollection>>
+
+/** The types of one collection of an api. */
+export type DefOf<Named, N extends keyof Named> = string extends keyof Named
+  ? UnknownDef
+  : Named[N] extends AnyCollection
+    ? Named[N]['def']
+    : never
+
+/** The resource of a collection, or of a name. */
+export type ResourceOf<Named, T> = T extends AnyCollection
+  ? CallableOf<T['def']>
+  : T extends keyof Named
+    ? CallableOf<DefOf<Named, T>>
+    : Resource
+
+/** A collection of unknown type has a looser resource. */
+type CallableOf<D extends Def> = string extends D['readOnly'] ? Resource : Callable<D>
+
+/** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
+export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
+  /** The collection itself. */
+  (): Resource<Own>
+  /** By name and schema: for a collection that is declared later and refers back to this one. */
+  <S extends SomeSchema>(name: string, schema: S): Resource<OwnDef<S>>
+  /** By the collection or its name. @throws TypeError where the api has no such collection. */
+  <T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
+}
+
+/** The argument of the work of a transaction. */
+export interface Transaction<Named = AnyNames> {
+  /** Finds the resource of a collection: its operations are part of the transaction. */
+  collection<T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
+}
+
+/** Options of a transaction: the defaults of its calls. */
+export interface TransactionOptions extends CallOptions {
+  /** A collection of the database, for an api with several databases. */
+  readonly of?: string | { readonly name: string } | undefined
+}
+
+/** The same within a hook or an action. */
+export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> {
+  /** Finds the resource of a collection: its operations are part of the transaction. */
+  readonly collection: Find<Own, Named>
+}
+
+/** The properties that every context of a hook or action has. */
+export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
+  readonly principal: Principal | undefined
+  readonly signal: AbortSignal
+  /** The resources of the same api, as this principal. */
+  readonly collection: Find<Own, Named>
+  /**
+   * Runs work as one transaction: all of its changes happen, or none. The work may run more than once and must
+   * have no effect outside `tx`. Within a transaction it becomes a part of that, and undoes it if it fails, even if
+   * the error is caught.
+   * @throws TypeError where the store of the collection has no transactions.
+   */
+  readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>
+}
+
+interface Changed<D extends Def, N> extends HookContext<D, N> {
+  readonly id: IdOf<D>
+}
+interface OnItem<D extends Def, N> extends Changed<D, N> {
+  /** The item as it is before the operation, frozen. */
+  readonly item: StoredOf<D>
+}
+interface OnValue<D extends Def, In> {
+  /** The new item, checked by the schema. It may be changed in place. */
+  readonly value: Output<D['schema']>
+  /** The input before the schema saw it; of a patch the merge patch, of a JSON Patch the properties it changes. */
+  readonly input: In
+}
+interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D, Input<D['schema']>> {}
+interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D, Input<D['schema']>> {}
+interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D, Merge<Input<D['schema']>>> {}
+
+/** The result of a `before` hook: a value that replaces the given one, or nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement gives void
+type Instead<D extends Def> = Awaitable<Output<D['schema']> | undefined | void>
+
+/** Functions before operations. An error that one throws is answered. */
+export interface Before<D extends Def = UnknownDef, N = AnyNames> {
+  /** Before lists, searches and streams. */
+  list?(event: HookContext<D, N>): Awaitable<void>
+  count?(event: HookContext<D, N>): Awaitable<void>
+  /** Before reads and downloads. */
+  read?(event: OnItem<D, N>): Awaitable<void>
+  create?(event: Creating<D, N>): Instead<D>
+  /** A PUT that creates an item runs `create` instead. */
+  replace?(event: Replacing<D, N>): Instead<D>
+  patch?(event: Patching<D, N>): Instead<D>
+  delete?(event: OnItem<D, N>): Awaitable<void>
+}
+
+/** Functions after successful operations; `result` is the item after the operation, frozen. */
+export interface After<D extends Def = UnknownDef, N = AnyNames> {
+  create?(event: HookContext<D, N>, result: StoredOf<D>): Awaitable<void>
+  replace?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+  patch?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+  delete?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+}
+
+/** The context of a hook for every operation. */
+export interface OperationEvent extends HookContext {
+  /** The name of the collection. */
+  readonly collectionName: string
+  /** The name of the operation or action. */
+  readonly operation: string
+  readonly id?: Id
+  /** The item as it is before the operation, frozen. */
+  readonly item?: StoredOf<UnknownDef>
+  /** The input before the schema saw it; for a patch the patch alone. */
+  readonly input?: unknown
+  /** The new item, or the input of an action, checked. It may be changed in place. */
+  readonly value?: unknown
+}
+
+/**
+ * Functions around the operations of one collection. Each is awaited. An error that one throws is answered,
+ * an `HttpError` as it is.
+ */
+export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
+  /**
+   * Runs before the store changes or lists anything: by operation, or one function for every operation and
+   * action. A returned object replaces `value`: dates become texts, and changed properties are checked by the
+   * schema (400). The input of an action is not checked again.
+   */
+  readonly before?: Before<D, N> | ((event: OperationEvent) => unknown) | undefined
+  /**
+   * Runs after success; `result` is the item, the items, the count or the result of the action, frozen. It runs once
+   * for each `Idempotency-Key`, not when an earlier answer is repeated.
+   */
+  readonly after?: After<D, N> | ((event: OperationEvent, result: unknown) => unknown) | undefined
+  /** Runs after every failure, also after a 4xx. */
+  readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
+}
+
+type CheckedInput<In> = In extends SomeSchema ? Output<In> : undefined
+
+/** The result of `run`, by the action's `output`. */
+export type ActionResult<D extends Def, Out> = Out extends 'item'
+  ? StoredOf<D>
+  : Out extends SomeSchema
+    ? Output<Out>
+    : unknown
+
+/** The context of an action's `run`; an action on an item has the item too. */
+export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
+  ? OnItem<D, N> & {
+      readonly input: CheckedInput<In>
+      /**
+       * Applies a merge patch to the item, if it has not changed since it was read.
+       * @throws ConflictError where it was changed meanwhile.
+       */
+      readonly update: (changes: Merge<Input<D['schema']>>) => Promise<StoredOf<D>>
+    }
+  : HookContext<D, N> & { readonly input: CheckedInput<In> }
+
+/** The functions that `defineApi({ actions })` declares for one collection. */
+export type RunOf<D extends Def, N> = {
+  readonly [K in keyof D['on']]?: (
+    context: RunContext<D, D['on'][K], Member<D['input'], K>, N>,
+  ) => Awaitable<ActionResult<D, Member<D['output'], K>>>
+}

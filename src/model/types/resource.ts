@@ -1,0 +1,186 @@
+// The callable methods of one collection: the same in process and in the client.
+import type { Principal } from '../../auth/scheme.ts'
+import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
+import type { ChangesOf, Def, IdOf, ItemOf, NewOf, UnknownDef } from './collection-types.ts'
+import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
+
+/** Options of every call. `undefined` counts as not given. */
+export interface CallOptions {
+  /**
+   * Who calls, for row policies and hooks. Default: within a hook or an action its principal, else nobody.
+   * In process only: a client is authenticated by its credentials.
+   */
+  readonly principal?: Principal | undefined
+  /** Ends the work early: the call throws the signal's reason. Default: within a hook or an action its signal. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of a write. Without any, a write to an item is conditional and a write to an id is not. */
+export interface WriteOptions extends CallOptions {
+  /** The version that the item must have, instead of the one that was read. */
+  readonly ifMatch?: string | undefined
+  /** Whether to write whatever version the item has. Default false. */
+  readonly unconditional?: boolean | undefined
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** The size of the whole list; `undefined` where the collection does not count. */
+  readonly total: number | undefined
+  /** Reads the page after this one; `undefined` where there is none. */
+  next(): Promise<Page<T> | undefined>
+  /** Reads the page before this one; `undefined` where there is none. */
+  previous(): Promise<Page<T> | undefined>
+}
+
+/**
+ * The items that match, read when they are asked for. `for await` gives all of them in constant memory, or
+ * `limit` of them. Each use reads again.
+ */
+export interface List<T> extends AsyncIterable<T> {
+  /** Reads one page: `limit` is its size. Default: the collection's `defaultLimit`. */
+  page(): Promise<Page<T>>
+  /** Reads the first item; `undefined` where nothing matches. */
+  first(): Promise<T | undefined>
+  /**
+   * Reads all items.
+   * @param options.max the most items that the array may have. Default 10,000.
+   * @throws RangeError where there are more: nothing is cut off.
+   */
+  toArray(options?: { readonly max?: number | undefined }): Promise<T[]>
+}
+
+/**
+ * An id, or an item that this library gave: then the write is conditional on the version that was read.
+ * As in {@link ItemOf}, the type says `id` with `idField: 'identifier'` too.
+ */
+export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
+
+/**
+ * The operations of one collection, called by a program: the same path as a request, `HttpError` included.
+ * Row policies (`visible`) apply to the given principal. Scopes (`access`) are not checked in process.
+ *
+ * A write takes an id or an item. With an item that was read here it is conditional: it throws a
+ * `ConflictError` where the item was changed since. A copy of an item (`{ ...car }`) is a `TypeError`: name
+ * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
+ */
+export interface Resource<D extends Def = UnknownDef> {
+  /**
+   * Lists items: all that match, or `limit` of them. Nothing is cut off silently.
+   * @example
+   * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
+   */
+  list(query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  list<F extends string>(
+    query: Query<ItemOf<D>, F>,
+    options?: CallOptions,
+  ): List<Selected<ItemOf<D>, F>>
+  /**
+   * Lists the items that contain all words, in the fields that the collection's `search` names.
+   * @example
+   * const found = await cars.search('red').toArray()
+   */
+  search(words: string, query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  search<F extends string>(
+    words: string,
+    query: Query<ItemOf<D>, F>,
+    options?: CallOptions,
+  ): List<Selected<ItemOf<D>, F>>
+  /**
+   * Counts the items that match.
+   * @example
+   * const red = await cars.count({ color: 'red' })
+   */
+  count(filters?: Matching<ItemOf<D>>, options?: CallOptions): Promise<number>
+  /**
+   * Reads an item.
+   * @throws HttpError 404
+   * @example
+   * const same = await cars.read(car.id)
+   */
+  read(id: IdOf<D>, options?: CallOptions): Promise<ItemOf<D>>
+  /**
+   * Creates an item.
+   * @throws HttpError 400, 403, 409
+   * @example
+   * const blue = await cars.create({ color: 'blue', price: 20 })
+   */
+  create(item: NewOf<D>, options?: CallOptions): Promise<ItemOf<D>>
+  /**
+   * Replaces all values of an item.
+   * @throws HttpError 400, 403, 404, 409; ConflictError
+   * @example
+   * await cars.replace(car, { color: 'green', price: 30 })
+   */
+  replace(target: Target<D>, item: NewOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  /**
+   * Applies a JSON Merge Patch to an item.
+   * @throws HttpError 400, 403, 404, 409; ConflictError
+   * @example
+   * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
+   */
+  patch(target: Target<D>, changes: ChangesOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  /**
+   * Reads an item, asks `change` for a merge patch, and applies it to just that version; again from the
+   * start where the item was changed meanwhile. `change` may run several times.
+   * @throws ConflictError after many attempts.
+   * @example
+   * await cars.change(car.id, ({ price }) => ({ price: price + 1 }))
+   */
+  change(
+    target: Target<D>,
+    change: (item: ItemOf<D>) => ChangesOf<D> | Promise<ChangesOf<D>>,
+    options?: CallOptions,
+  ): Promise<ItemOf<D>>
+  /**
+   * Deletes an item and gives its last values.
+   * @throws HttpError 404, 409; ConflictError
+   * @example
+   * await cars.delete(car, { unconditional: true })
+   */
+  delete(target: Target<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  /**
+   * The actions: `cars.actions.buy(car, { offer: 900 })`.
+   * @example
+   * await cars.actions.paint(car.id, { color: 'white' })
+   */
+  readonly actions: ActionsOf<D>
+}
+
+/** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
+export type Callable<D extends Def> = Resource<D> & ActionsOf<D>
+
+/** The types of a declaration as clients have them, who set no read-only properties. */
+export type ByClient<D extends Def> = [D['readOnly']] extends [never]
+  ? D
+  : Omit<D, 'by'> & { readonly by: 'client' }
+
+/** The actions of a collection as functions. */
+export type ActionsOf<D extends Def> = {
+  readonly [K in keyof D['on']]: ActionCall<
+    D,
+    D['on'][K],
+    Member<D['input'], K>,
+    Member<D['output'], K>
+  >
+}
+
+/** A property of a type that may not have it. */
+export type Member<T, K> = K extends keyof T ? T[K] : unknown
+
+type Result<D extends Def, Out> = Out extends 'item'
+  ? ItemOf<D>
+  : Out extends SomeSchema
+    ? Output<Out>
+    : unknown
+
+type ActionCall<D extends Def, On, In, Out> = On extends 'item'
+  ? In extends SomeSchema
+    ? (target: Target<D>, input: Input<In>, options?: WriteOptions) => Promise<Result<D, Out>>
+    : (target: Target<D>, options?: WriteOptions) => Promise<Result<D, Out>>
+  : unknown extends On
+    ? (...given: readonly unknown[]) => Promise<unknown>
+    : In extends SomeSchema
+      ? (input: Input<In>, options?: CallOptions) => Promise<Result<D, Out>>
+      : (options?: CallOptions) => Promise<Result<D, Out>>

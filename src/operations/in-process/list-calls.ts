@@ -1,0 +1,224 @@
+// Lists called in process: all items that match in constant memory, or one page of them.
+
+import { picker } from '../../base/paths.ts'
+import type { Awaitable, Scalar } from '../../base/values.ts'
+import { type Issue, throwIfAny } from '../../errors.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { CallOptions, List, Page } from '../../model/types/resource.ts'
+import { wholeFrom } from '../../options.ts'
+import type { Query } from '../../query.ts'
+import { sortKeyOf } from '../../store/selection.ts'
+import type { Slice, Stored } from '../../store/store.ts'
+import type { OperationContext, OperationResult, Perform } from '../context.ts'
+import { findProgramReader, parameter, toParameters, toPlain } from '../filter-parameters.ts'
+import { chooseTotalMode, count, prepareQuery } from '../read/list.ts'
+import { type ProgramItem, toProgramItem } from './program-items.ts'
+
+/** Runs a list operation with its hooks; `perform` does its work. */
+export type ListRunner = (
+  operation: string,
+  options: CallOptions | undefined,
+  perform: Perform,
+) => Promise<OperationResult>
+
+/** The arguments of a list call. */
+interface ListCall {
+  readonly operation: string
+  /** The words of a search. */
+  readonly words?: string
+  readonly query?: object | undefined
+  readonly options?: CallOptions | undefined
+}
+
+/** The maximum of items that are read at once; a longer list is read in batches. */
+const MAX_AT_ONCE = 1000
+
+/** The most items of an array where the call does not say. */
+const DEFAULT_MAX = 10_000
+
+/** The parameters for the grammar of queries, and those for the place in the list. */
+const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields'] as const
+const PLACE = ['limit', 'offset'] as const
+const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
+
+/** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
+function readCallQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
+  const { name, shape } = collection
+  const values: Readonly<Record<string, unknown>> = { ...query }
+  const texts = READ.flatMap(each =>
+    values[each] === undefined ? [] : [parameter(each, String(toPlain(values[each])))],
+  )
+  if (words !== undefined) texts.push(parameter('q', words))
+  const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
+  const where = [Object.fromEntries(filters), Object(values.where ?? {}) as object]
+  const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
+  const issues: Issue[] = []
+  const read = findProgramReader(collection)([...parameters, ...texts], issues)
+  throwIfAny(issues)
+  return read
+}
+
+const WHOLE = wholeFrom(0)
+
+/** Reads a limit or an offset. @throws TypeError */
+function readCount(query: object | undefined, name: 'limit' | 'offset'): number | undefined {
+  const value: unknown = query && Reflect.get(query, name)
+  if (value === undefined || WHOLE.fits(value)) return value as number | undefined // it fits
+  throw new TypeError(`${name} must be ${WHOLE.wanted}, not ${String(value)}`)
+}
+
+/** Counts the items that match. */
+export async function countMatching(
+  collection: CollectionDefinition,
+  run: ListRunner,
+  call: ListCall,
+): Promise<number> {
+  const other = ['sort', 'fields', ...PLACE].find(name => Object.hasOwn(call.query ?? {}, name))
+  if (other !== undefined) {
+    throw new TypeError(
+      `${collection.name}: count takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
+    )
+  }
+  const { value } = await run(call.operation, call.options, context =>
+    count(context, readCallQuery(collection, call)),
+  )
+  return value as number // an exact count is one
+}
+
+/** A part of a list, read. */
+interface Part {
+  readonly query: Query
+  readonly slice: Slice
+  readonly stored: readonly Stored[]
+  readonly items: readonly ProgramItem[]
+  readonly more: boolean
+  readonly total?: number | undefined
+}
+
+/**
+ * Creates a list: it reads when it is used.
+ * @throws TypeError for a limit or an offset that is no whole number.
+ */
+export function createList(
+  collection: CollectionDefinition,
+  run: ListRunner,
+  call: ListCall,
+): List<ProgramItem> {
+  const { name, maxLimit, defaultLimit } = collection
+  const limit = readCount(call.query, 'limit')
+  const offset = readCount(call.query, 'offset') ?? 0
+
+  /** Runs the operation; its `after` hook gets the items that `read` gives. */
+  const perform = async <
+    T extends { readonly query: Query; readonly items?: readonly ProgramItem[] },
+  >(
+    read: (context: OperationContext, query: Query) => Awaitable<T>,
+  ): Promise<T> => {
+    let result: T | undefined
+    await run(call.operation, call.options, async context => {
+      result = await read(context, await prepareQuery(context, readCallQuery(collection, call)))
+      return { status: 200, headers: [], value: result.items && [...result.items] }
+    })
+    return result as T // the operation has run, or thrown
+  }
+
+  const readPart = (slice: Slice, wantsTotal = false): Promise<Part> =>
+    perform(async (context, query) => {
+      const store = context.storeOf(collection)
+      const mode = wantsTotal ? chooseTotalMode(context) : 'none'
+      const page = await store.list(query, slice, mode, context.storeOptions)
+      const items = page.items.map(createItemMapper(collection, query))
+      return { ...page, query, slice, stored: page.items, items }
+    })
+
+  async function* iterate(): AsyncGenerator<ProgramItem, void, undefined> {
+    if (limit !== undefined && limit <= MAX_AT_ONCE) {
+      yield* (await readPart({ limit, offset })).items
+      return
+    }
+    const { query, batches } = await perform((context, query) => ({
+      query,
+      batches: context.storeOf(collection).stream(query, context.storeOptions),
+    }))
+    const toItem = createItemMapper(collection, query)
+    let left = limit ?? Number.POSITIVE_INFINITY
+    let skipped = 0
+    for await (const batch of batches) {
+      for (const stored of batch) {
+        if (skipped++ < offset) continue
+        yield toItem(stored)
+        if (--left === 0) return
+      }
+    }
+  }
+
+  async function readPage(slice: Slice): Promise<Page<ProgramItem>> {
+    const part = await readPart(slice, true)
+    return {
+      items: part.items,
+      total: part.total,
+      next: () => readBeside(part, false),
+      previous: () => readBeside(part, true),
+    }
+  }
+
+  async function readBeside(part: Part, backward: boolean): Promise<Page<ProgramItem> | undefined> {
+    const slice = sliceBeside(collection, part, backward)
+    const page = slice && (await readPage(slice))
+    return page && page.items.length > 0 ? page : undefined
+  }
+
+  return {
+    [Symbol.asyncIterator]: iterate,
+    async page() {
+      const size = limit ?? defaultLimit
+      if (size <= maxLimit) return readPage({ limit: size, offset })
+      throw new TypeError(
+        `A page of ${name} has at most ${maxLimit} items (maxLimit). For more, use \`for await\` or toArray()`,
+      )
+    },
+    first: async () => (limit === 0 ? undefined : (await readPart({ limit: 1, offset })).items[0]),
+    async toArray({ max = DEFAULT_MAX } = {}) {
+      const items: ProgramItem[] = []
+      for await (const item of iterate()) {
+        if (items.length >= max) {
+          throw new RangeError(
+            `There are more than ${max} ${name}. Use \`for await\`, a limit, or toArray({ max: … })`,
+          )
+        }
+        items.push(item)
+      }
+      return items
+    },
+  }
+}
+
+/** Creates a function that prepares items for a program: whole, or only the fields of the query. */
+function createItemMapper(
+  collection: CollectionDefinition,
+  { fields }: Query,
+): (stored: Stored) => ProgramItem {
+  const pick = fields && picker(fields)
+  return stored => toProgramItem(collection, stored, pick?.(stored.item))
+}
+
+/** Finds the slice before or after a part; `undefined` where there is nothing. */
+function sliceBeside(
+  { store }: CollectionDefinition,
+  { query, slice, stored, more }: Part,
+  backward: boolean,
+): Slice | undefined {
+  const { limit } = slice
+  const cameBackward = 'backward' in slice && slice.backward
+  if (limit === 0 || (!backward && !cameBackward && !more)) return undefined
+  if (store.pages === 'offset' && 'offset' in slice) {
+    if (backward && slice.offset === 0) return undefined
+    return { limit, offset: backward ? Math.max(0, slice.offset - limit) : slice.offset + limit }
+  }
+  const edge = backward ? stored[0] : stored.at(-1)
+  // Before a position behind the end comes the last page.
+  if (!edge && !backward) return undefined
+  // The key of an item has the types of the sort.
+  const key = edge && (sortKeyOf(edge.item, query.sort) as Scalar[])
+  return { limit, key, backward }
+}

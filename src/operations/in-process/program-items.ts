@@ -1,0 +1,65 @@
+// The items that programs have read, with the version of each: a write with one is conditional.
+
+import { freezeDeep, type Item, isObject } from '../../base/values.ts'
+import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../../http/conditional.ts'
+import type { ItemOf, UnknownDef } from '../../model/types/collection-types.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { WriteOptions } from '../../model/types/resource.ts'
+import type { Id, Stored } from '../../store/store.ts'
+import { protect } from '../write/enforce-field-roles.ts'
+
+/** An item as programs get it. */
+export type ProgramItem = ItemOf<UnknownDef>
+
+interface Version extends Pick<Stored, 'id' | 'version'> {
+  /** The name of its collection. */
+  readonly collection: string
+}
+
+/** Versions by the object: a store gives the same frozen object until the next write of the item. */
+const versions = new WeakMap<object, Version>()
+
+/** Prepares an item for a program: frozen, since stores and other programs have the same object. */
+export function toProgramItem(
+  collection: CollectionDefinition,
+  { id, version, item }: Stored,
+  readable: Item = protect(collection, item),
+): ProgramItem {
+  if (!Object.isFrozen(readable)) freezeDeep(readable)
+  versions.set(readable, { collection: collection.name, id, version })
+  return readable as ProgramItem // the properties that the server adds are not in the type of `Item`
+}
+
+/**
+ * Reads the target of a write: an id alone sets no condition, an item that was read here must have its version.
+ * @throws TypeError for an object whose version is not known, and for an item of another collection.
+ */
+export function parseWriteTarget(
+  { name, shape }: CollectionDefinition,
+  target: unknown,
+  { ifMatch, unconditional = false }: WriteOptions = {},
+): { readonly id: Id; readonly preconditions: Preconditions } {
+  const known = isObject(target) ? versions.get(target) : undefined
+  if (known && known.collection !== name)
+    throw new TypeError(`${name}: this is an item of ${known.collection}`)
+  const id = known?.id ?? (isObject(target) ? target[shape.identity.name] : target)
+  if (typeof id !== 'string' && typeof id !== 'number')
+    throw new TypeError(`${name}: a write needs an id or an item`)
+  if (ifMatch !== undefined)
+    return { id, preconditions: { ifMatch: parseIfMatch(ifMatch, unconditional) } }
+  if (unconditional || !isObject(target)) return { id, preconditions: NO_PRECONDITIONS }
+  if (known) return { id, preconditions: { ifMatch: [{ weak: false, opaque: known.version }] } }
+  throw new TypeError(
+    `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or say { ifMatch: … } or { unconditional: true }`,
+  )
+}
+
+function parseIfMatch(ifMatch: string, unconditional: boolean): Preconditions['ifMatch'] {
+  const tags = parseEntityTags(ifMatch)
+  if (tags && !unconditional) return tags
+  throw new TypeError(
+    tags
+      ? 'A write is either unconditional or has ifMatch: leave one out'
+      : `ifMatch must be an entity tag such as "abc", with its quotes, or *; not ${ifMatch}`,
+  )
+}

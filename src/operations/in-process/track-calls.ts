@@ -1,0 +1,61 @@
+// The calls of a transaction: those that still run when its work ends were not awaited.
+
+import { iterate } from '../../base/iterate.ts'
+import type { List, Resource } from '../../model/types/resource.ts'
+
+/** The calls that run. */
+export class RunningCalls {
+  readonly #names = new Map<Promise<unknown>, string>()
+
+  /** The names of the calls that run, each once. */
+  get names(): readonly string[] {
+    return [...new Set(this.#names.values())]
+  }
+
+  track<T>(name: string, call: Promise<T>): Promise<T> {
+    const tracked = call.finally(() => this.#names.delete(tracked))
+    this.#names.set(tracked, name)
+    return tracked
+  }
+
+  /** Takes care of the errors of those that run: nobody else does. */
+  abandon(): void {
+    for (const call of this.#names.keys()) call.catch(() => undefined)
+  }
+}
+
+/** Tracks all calls of a resource. A list counts while it reads. */
+export function trackCalls<R extends Resource>(resource: R, name: string, calls: RunningCalls): R {
+  const track = ([operation, call]: readonly [string, unknown]) => [
+    operation,
+    // Methods and actions return promises, or the lists below.
+    (...given: unknown[]) =>
+      calls.track(
+        `${name}.${operation}`,
+        Reflect.apply(call as () => Promise<unknown>, undefined, given),
+      ),
+  ]
+  const trackList = <T>(operation: string, list: List<T>): List<T> => {
+    const within = <V>(call: Promise<V>) => calls.track(`${name}.${operation}`, call)
+    return {
+      [Symbol.asyncIterator]() {
+        const items = list[Symbol.asyncIterator]()
+        return iterate(async () => (await within(items.next())).value, items)
+      },
+      page: () => within(list.page()),
+      first: () => within(list.first()),
+      toArray: options => within(list.toArray(options)),
+    }
+  }
+  const { list, search, actions, ...methods } = resource
+  const lists: Pick<Resource, 'list' | 'search'> = {
+    list: (...given: Parameters<typeof list>) => trackList('list', list(...given)),
+    search: (...given: Parameters<typeof search>) => trackList('search', search(...given)),
+  }
+  const tracked = {
+    ...Object.fromEntries(Object.entries(methods).map(track)),
+    ...lists,
+    actions: Object.fromEntries(Object.entries(actions).map(track)),
+  }
+  return tracked as unknown as R // its methods are those of the resource
+}

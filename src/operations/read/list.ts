@@ -1,0 +1,347 @@
+// list, search and count (specification, "Resource operations"; conventions, "Reading").
+
+import { iterate } from '../../base/iterate.ts'
+import { memoize } from '../../base/memoize.ts'
+import { picker } from '../../base/paths.ts'
+import { type Awaitable, andThen, type Item, omit } from '../../base/values.ts'
+import { HttpError } from '../../errors.ts'
+import { evaluate, hashTexts, type Validators } from '../../http/conditional.ts'
+import { printContentRange } from '../../http/content-range.ts'
+import type { HeaderList } from '../../http/message.ts'
+import { isRanged } from '../../http/methods.ts'
+import { printPreferences } from '../../http/prefer.ts'
+import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
+import { compileListReader, type ListRequest } from '../../pagination/list-reader.ts'
+import { type Found, printPageHeaders, type Window } from '../../pagination.ts'
+import type { Query } from '../../query.ts'
+import type { Filter, ValueFilter } from '../../store/filter.ts'
+import { isSortKey, sortKeyOf } from '../../store/selection.ts'
+import type { Page, Slice, Stored, TotalMode } from '../../store/store.ts'
+import type { OperationContext, OperationResult } from '../context.ts'
+import { buildReachFilters, buildRowFilter, requireParent } from '../items.ts'
+import {
+  authorizeInlineContents,
+  requireInlineLimit,
+  selectReadableFields,
+  toReadable,
+} from '../represent.ts'
+import { runBefore } from '../run-hooks.ts'
+
+const VARY_PREFER: readonly string[] = ['Prefer']
+const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
+
+/** Finds the readers of an api's collections, for its endpoints: its limits are theirs. */
+const findListReaders = memoize((api: ApiDefinition) =>
+  memoize((collection: CollectionDefinition) => {
+    const { shape, search } = collection
+    const options = {
+      fields: collection.queryFields,
+      selectable: collection.selectableFields,
+      id: shape.identity.name,
+      sort: collection.sort,
+      limits: api.limits,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      unit: collection.name,
+      defaultLimit: collection.defaultLimit,
+      maxLimit: collection.maxLimit,
+      byOffset: collection.store.pages === 'offset',
+    }
+    const searched = compileListReader({ ...options, ...(search && { search }) })
+    // The clients of the dialects search by `q` on the list itself.
+    const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
+    return { list: asSearch ? searched : compileListReader(options), search: searched }
+  }),
+)
+
+/** Compiles `GET /<collection>`, `/search` or `/count`. */
+export function compileList(
+  api: ApiDefinition,
+  collection: CollectionDefinition,
+  operation: string,
+): (context: OperationContext) => Awaitable<OperationResult> {
+  const readers = findListReaders(api)(collection)
+  const read = operation === 'search' ? readers.search : readers.list
+  const isCount = operation === 'count'
+  return context => {
+    const { method, preconditions, parameters, queryKey } = context
+    // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
+    const ranged = isRanged(method) && preconditions.ifRange === undefined
+    const request = read(parameters, ranged ? context.range : undefined, queryKey)
+    return isCount ? count(context, request.query) : list(context, request)
+  }
+}
+
+/** Answers a page; with a streaming format the whole list where the query names no page. */
+function list(context: OperationContext, request: ListRequest): Awaitable<OperationResult> {
+  const { query, window } = request
+  const slice = toSlice(window, query, context)
+  authorizeInlineContents(context, query.fields)
+  return andThen(prepareQuery(context, query), selection => {
+    if (context.streams && !request.namesPage) return streamList(context, selection)
+    const { ifMatch, ifNoneMatch } = context.preconditions
+    // The count is enough for HEAD, but for a condition on the page's tag.
+    if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
+      return headOfPage(context, selection, request)
+    const store = context.storeOf(context.target.collection)
+    const mode = chooseTotalMode(context)
+    return andThen(store.list(selection, slice, mode, context.listOptions), page =>
+      buildPageResult(context, selection, request, page, mode),
+    )
+  })
+}
+
+/** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
+export function prepareQuery(context: OperationContext, query: Query): Awaitable<Query> {
+  const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
+  return andThen(admitted, () => {
+    const scope = buildReachFilters(context)
+    return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
+  })
+}
+
+/** Streams the whole list: nothing is counted, and no range is given of it. */
+function streamList(context: OperationContext, query: Query): OperationResult {
+  const common = { status: 200, headers: [] }
+  if (context.method === 'HEAD') return common
+  const data = toReadableBatches(context, query)
+  return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
+}
+
+function toReadableBatches(
+  context: OperationContext,
+  query: Query,
+): AsyncIterable<readonly Item[]> {
+  const { store, blobs } = context.target.collection
+  const source = store.stream(query, context.storeOptions)[Symbol.asyncIterator]()
+  let parts: (readonly Stored[])[] = []
+  return iterate(async () => {
+    let part = parts.shift()
+    if (!part) {
+      const { done, value } = await source.next()
+      if (done) return undefined
+      // Contents may be large: only those of one item are held at a time.
+      parts = blobs ? value.map(stored => [stored]) : [value]
+      part = parts.shift() ?? []
+    }
+    return toReadableItems(context, part, query)
+  }, source)
+}
+
+async function headOfPage(
+  context: OperationContext,
+  query: Query,
+  request: ListRequest,
+): Promise<OperationResult> {
+  const mode = chooseTotalMode(context)
+  const store = context.storeOf(context.target.collection)
+  const total = await store.count(query, mode, context.listOptions)
+  return {
+    status: 200,
+    headers: addCountApplied(headHeaders(context, request, mode, total), context, mode),
+    vary: varyOf(request),
+    value: total,
+  }
+}
+
+function buildPageResult(
+  context: OperationContext,
+  query: Query,
+  request: ListRequest,
+  { items, more, total }: Page,
+  mode: TotalMode,
+): Awaitable<OperationResult> {
+  const { window } = request
+  const { collection } = context.target
+  if (more && items.length < window.limit) requireWhole(context, request, items.length)
+  const [first, last] = [items[0], items.at(-1)]
+  const found = {
+    count: items.length,
+    more,
+    total,
+    firstKey: first && sortKeyOf(first.item, query.sort),
+    lastKey: last && sortKeyOf(last.item, query.sort),
+  }
+  const validators = listValidators(context, items, found, request)
+  if (window.by === 'range' && items.length === 0 && window.offset > 0) {
+    // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
+    const verdict = evaluate(context.preconditions, context.method, validators)
+    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
+  }
+  requireInlineLimit(context, items, query.fields)
+  const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
+  const plain = !collection.blobs && collection.writeOnly.size === 0 && !query.fields
+  return andThen(toReadableItems(context, items, query), data => ({
+    status: window.by === 'range' && items.length > 0 && items.length !== total ? 206 : 200,
+    headers,
+    representation: {
+      kind: 'list',
+      ...describeList(context, query),
+      data,
+      stored: plain ? items : undefined,
+    },
+    validators,
+    vary: varyOf(request),
+    value: plain ? data : items.map(({ item }) => item),
+  }))
+}
+
+/**
+ * Refuses a cut page to clients of a dialect that look up items by their ids: they expect all of them.
+ * @throws HttpError 400
+ */
+function requireWhole(
+  { api, target: { collection } }: OperationContext,
+  { query }: ListRequest,
+  found: number,
+): void {
+  const { name } = collection.shape.identity
+  const ids = query.where.find(each => isLookup(each, name))
+  if (!ids || api.dialects.length === 0) return
+  const message = `The ${ids.values.length} items have more than ${api.limits.page} bytes together. Ask for ${found} at once.`
+  throw new HttpError(400, [{ message, field: name, type: 'too_many_values' }])
+}
+
+/** Whether a filter names several items. */
+function isLookup(filter: Filter, id: string): filter is ValueFilter {
+  if (filter.operator !== 'in') return false
+  const { path, values } = filter
+  return path.length === 1 && path[0] === id && values.length > 1
+}
+
+/** Describes a list to the formats. */
+function describeList({ target: { collection } }: OperationContext, { fields }: Query) {
+  const { name, itemName } = collection
+  return { name, itemName, fields: selectReadableFields(collection, fields) }
+}
+
+/** Converts items to what clients read: at once, unless there are binary properties to look up. */
+function toReadableItems(
+  context: OperationContext,
+  items: readonly Stored[],
+  { fields }: Query,
+): Awaitable<Item[]> {
+  const { blobs, writeOnly } = context.target.collection
+  const pick = fields ? picker(fields) : (item: Item) => item
+  if (!blobs) return items.map(({ item }) => pick(omit(item, writeOnly)))
+  return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
+}
+
+/** Counts the items that match: the exact number, unless the client prefers an estimate. */
+export async function count(context: OperationContext, query: Query): Promise<OperationResult> {
+  const preferred = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
+  const mode = allowedMode(context, preferred)
+  const selection = await prepareQuery(context, query)
+  const store = context.storeOf(context.target.collection)
+  const number = await store.count(selection, mode, context.listOptions)
+  return {
+    status: 200,
+    headers: addCountApplied([], context, mode),
+    representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
+    vary: VARY_PREFER,
+    value: number,
+  }
+}
+
+/** @throws HttpError 400 for a cursor whose key does not fit the sort. */
+function toSlice(window: Window, { sort }: Query, { target }: OperationContext): Slice {
+  const { limit } = window
+  if (window.by !== 'cursor') return { limit, offset: window.offset }
+  const { key, backward = false } = window.cursor ?? {}
+  if (key === undefined || isSortKey(key, sort, target.collection.shape.fields))
+    return { limit, key, backward }
+  const message = 'This cursor does not fit the sort'
+  throw new HttpError(400, [{ message, field: 'cursor', type: 'invalid_cursor' }])
+}
+
+/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
+function listValidators(
+  context: OperationContext,
+  items: readonly Stored[],
+  { total, more }: Found,
+  { window, fieldsText }: ListRequest,
+): Validators {
+  const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
+  const tag = hashTexts([page, ...items.map(({ version }) => version)])
+  return { tag: `${tag}.${context.variant}` }
+}
+
+function listHeaders(
+  context: OperationContext,
+  { query: { sort }, links }: ListRequest,
+  window: Window,
+  found: Found,
+): HeaderList {
+  return printPageHeaders(window, found, {
+    unit: context.target.collection.name,
+    sort,
+    address: context.hrefAsRequested(context.target),
+    links,
+    streams: context.streams,
+  })
+}
+
+/**
+ * Prints the headers of a HEAD from the count alone. The links of cursors need the keys of items: they are
+ * left out. A count that is not exact does not say what is on the page and whether another follows.
+ */
+function headHeaders(
+  context: OperationContext,
+  request: ListRequest,
+  mode: TotalMode,
+  total: number | undefined,
+): HeaderList {
+  const { window } = request
+  if (mode !== 'exact' || total === undefined) {
+    const count = total === undefined ? [] : ['X-Result-Count', String(total)]
+    return ['Accept-Ranges', context.target.collection.name, ...count]
+  }
+  const position = startOf(window)
+  const left = Math.max(0, total - position)
+  const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
+  // A page of no items has no links.
+  const limit = window.by === 'cursor' ? 0 : window.limit
+  return listHeaders(context, request, { by: 'offset', offset: position, limit }, found)
+}
+
+/** The position of the first item of a full page. */
+function startOf(window: Window): number {
+  if (window.by !== 'cursor') return window.offset
+  const { position = 0, backward = false } = window.cursor ?? {}
+  return backward ? Math.max(0, position - window.limit) : position
+}
+
+function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {
+  const of = total === undefined ? 'item' : `of ${total} items`
+  const message = `The range starts behind the last ${of}`
+  return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
+    headers: total === undefined ? [] : ['Content-Range', printContentRange({ unit, total })],
+  })
+}
+
+/** Lists the headers that chose the page. `Range` applies only where the query names no page. */
+function varyOf({ namesPage }: ListRequest): readonly string[] {
+  return namesPage ? VARY_PREFER : VARY_PREFER_RANGE
+}
+
+/** Replaces an estimate, which counts hidden items too, by an exact count where a row policy applies. */
+function allowedMode(context: OperationContext, mode: TotalMode): TotalMode {
+  if (mode !== 'estimated') return mode
+  return buildRowFilter(context, context.target.collection) ? 'exact' : mode
+}
+
+/** Chooses how the total of a list is counted. */
+export function chooseTotalMode(context: OperationContext): TotalMode {
+  return allowedMode(context, context.preferences.count ?? context.target.collection.total)
+}
+
+/** Adds `Preference-Applied` where the client preferred this way to count. */
+function addCountApplied(
+  headers: HeaderList,
+  { preferences }: OperationContext,
+  mode: TotalMode,
+): HeaderList {
+  if (preferences.count === mode)
+    headers.push('Preference-Applied', printPreferences({ count: mode }))
+  return headers
+}

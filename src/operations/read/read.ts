@@ -1,0 +1,143 @@
+// read and download (specification, "Resource operations"), and the validators of an item.
+
+import type { Path } from '../../base/paths.ts'
+import { type Awaitable, andThen } from '../../base/values.ts'
+import type { BlobStore } from '../../blobs/blob-store.ts'
+import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
+import { type ByteRange, parseByteRange, printByteContentRange } from '../../http/byte-range.ts'
+import {
+  evaluate,
+  hashTexts,
+  itemTag,
+  rangeHolds,
+  type Validators,
+} from '../../http/conditional.ts'
+import { printDisposition } from '../../http/content-disposition.ts'
+import type { HeaderList } from '../../http/message.ts'
+import { SUPPRESS_PARAMETER } from '../../http/method-override.ts'
+import { isRanged } from '../../http/methods.ts'
+import { CACHE_BUSTER, readFields } from '../../query.ts'
+import { type BlobRecord, findBlobRecord } from '../../schema/blob.ts'
+import type { Stored } from '../../store/store.ts'
+import type { OperationContext, OperationResult } from '../context.ts'
+import { requireItem } from '../items.ts'
+import { authorizeInlineContents, representItem, requireInlineLimit } from '../represent.ts'
+import { runBefore } from '../run-hooks.ts'
+
+/** `GET /<collection>/<id>`. */
+export function read(context: OperationContext): Awaitable<OperationResult> {
+  const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
+  if (fields) authorizeInlineContents(context, fields)
+  return andThen(requireItem(context), stored =>
+    andThen(runBefore(context, { stored }, undefined), () =>
+      buildItemResult(context, stored, fields),
+    ),
+  )
+}
+
+const MEANT_FOR_ITEMS = new Set(['fields', SUPPRESS_PARAMETER, CACHE_BUSTER])
+
+/** Reads the `fields` of an item, the only parameter there. @throws HttpError 400 */
+function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
+  const issues: Issue[] = []
+  const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
+  for (const { name } of parameters) {
+    if (MEANT_FOR_ITEMS.has(name)) continue
+    const field = name.slice(0, 64)
+    const message = `${field} has no meaning for a single item`
+    issues.push({ message, field, type: 'unknown_parameter' })
+  }
+  throwIfAny(issues)
+  return fields
+}
+
+function buildItemResult(
+  context: OperationContext,
+  stored: Stored,
+  fields: readonly Path[] | undefined,
+): Awaitable<OperationResult> {
+  if (fields) requireInlineLimit(context, [stored], fields)
+  return andThen(representItem(context, stored, fields), representation => ({
+    status: 200,
+    headers: [],
+    representation,
+    validators: itemValidators(stored, context.variant, fields),
+    stored,
+  }))
+}
+
+/** Builds the validators of an item: of its version, its format and the selected fields. */
+export function itemValidators(
+  stored: Stored,
+  variant: string,
+  fields?: readonly Path[],
+): Validators {
+  const selected = fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
+  return { tag: itemTag(stored.version, selected), lastModified: lastModifiedOf(stored) }
+}
+
+/** Returns the date for `Last-Modified`; none within the second of the change (RFC 9110 §8.8.2.1). */
+function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
+  if (updatedAt === undefined) return undefined
+  return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
+}
+
+/** Headers of every download: a browser must not run what was uploaded, nor guess its type. */
+const INERT: HeaderList = [
+  'Content-Security-Policy',
+  "sandbox; default-src 'none'",
+  'Accept-Ranges',
+  'bytes',
+]
+
+export async function download(context: OperationContext): Promise<OperationResult> {
+  const { target, method, range, preconditions, suppressed } = context
+  const { collection, property = '' } = target
+  const stored = await requireItem(context)
+  await runBefore(context, { stored }, undefined)
+  const record = findBlobRecord(stored.item, property)
+  if (!record || !collection.blobs) {
+    throw new HttpError(404, [
+      { message: `This ${collection.itemName} has no ${property}`, type: 'not_found' },
+    ])
+  }
+  const lastModified = lastModifiedOf({ updatedAt: Date.parse(record.updated_at) })
+  const validators = { tag: record.key, lastModified }
+  const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
+  const common = { status: 200, headers, validators, value: record }
+  const whole = { kind: 'bytes', type: record.type, size: record.size } as const
+  // A part that is answered with 200 would look like the whole.
+  const applies =
+    isRanged(method) &&
+    range !== undefined &&
+    !suppressed &&
+    rangeHolds(preconditions.ifRange, validators)
+  const part = applies ? parseByteRange(range, record.size) : undefined
+  // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
+  if (part === 'unsatisfiable' && evaluate(preconditions, method, validators) === 'proceed')
+    throw unsatisfiable(record)
+  if (!part || part === 'unsatisfiable')
+    return { ...common, representation: { ...whole, data: contentOf(collection.blobs, record) } }
+  const data = contentOf(collection.blobs, record, part)
+  const size = part.last - part.first + 1
+  headers.push('Content-Range', printByteContentRange(part, record.size))
+  return { ...common, status: 206, representation: { ...whole, size, data } }
+}
+
+/** Reads a content. It is opened when it is first read, so never for a HEAD or a 304. */
+async function* contentOf(
+  blobs: BlobStore,
+  { key }: BlobRecord,
+  range?: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const content = await blobs.get(key, range)
+  if (!content) throw new HttpError(404, [{ message: 'The content is gone', type: 'not_found' }])
+  yield* content
+}
+
+function unsatisfiable({ size }: BlobRecord): HttpError {
+  const message = `The range starts behind the last of ${size} bytes`
+  return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
+    headers: ['Content-Range', printByteContentRange('unsatisfiable', size)],
+  })
+}
