@@ -1,6 +1,6 @@
-import { posix } from 'node:path'
 import { expect, test } from 'vitest'
-import { isNode, type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
+import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
+import { findCircles } from './source-shape.ts'
 
 /** Folders and files at the top of `src` are layers: each imports only layers above it, types included. */
 const LAYERS = [
@@ -81,32 +81,9 @@ function isUpward(importer: string, imported: string): boolean {
   return LAYERS.indexOf(imported) > LAYERS.indexOf(importer) || SUBPATHS.includes(imported)
 }
 
-test('no file imports itself by way of others: a bundle would run them in another order', () => {
-  const imports = new Map(files.map(({ path, nodes }) => [path, valueImports(path, nodes)]))
-  const cycles: string[] = []
-  const done = new Set<string>()
-  const visit = (path: string, above: readonly string[]) => {
-    if (above.includes(path)) cycles.push([...above.slice(above.indexOf(path)), path].join(' → '))
-    if (above.includes(path) || done.has(path)) return
-    for (const from of imports.get(path) ?? []) visit(from, [...above, path])
-    done.add(path)
-  }
-  for (const { path } of files) visit(path, [])
-  expect(cycles).toEqual([])
+test('no file imports itself by way of others, types included: one reads each after those below it', () => {
+  expect(findCircles(files)).toEqual([])
 })
-
-/** The files that a file imports at run time: not for their types alone. */
-function valueImports(path: string, nodes: readonly SyntaxNode[]): string[] {
-  return nodes.flatMap(({ type, importKind, exportKind, source, specifiers }) => {
-    const from = isNode(source) ? String(source.value) : ''
-    if (!/^(?:Import|Export\w*)Declaration$/.test(type) || !from.startsWith('.')) return []
-    const kinds = Array.isArray(specifiers) ? specifiers.filter(isNode) : []
-    const types = kinds.filter(each => each.importKind === 'type' || each.exportKind === 'type')
-    const typesAlone = kinds.length > 0 && types.length === kinds.length
-    if (importKind === 'type' || exportKind === 'type' || typesAlone) return []
-    return [posix.join(posix.dirname(path), from)]
-  })
-}
 
 test('each package is imported only where it lives', () => {
   const wrong = files.flatMap(({ path, imports }) =>

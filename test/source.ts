@@ -25,12 +25,12 @@ export function load(path: string): Promise<Record<string, unknown>> {
   return import(/* @vite-ignore */ new URL(path, ROOT).href)
 }
 
-export function sourceFiles(): SourceFile[] {
-  return readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+export function sourceFiles(root: URL = ROOT): SourceFile[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.ts'))
     .sort()
     .map(path => {
-      const text = readFileSync(new URL(path, ROOT), 'utf8')
+      const text = readFileSync(new URL(path, root), 'utf8')
       const nodes = [...nodesOf(parseAst(text, { lang: 'ts' }, path))]
       const imports = [...new Set(nodes.flatMap(node => importOf(path, node)))]
       return { path, text, lines: text.split('\n').length - 1, imports, nodes }

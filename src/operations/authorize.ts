@@ -30,7 +30,7 @@ export function authorize(context: Caller, operations: readonly string[]): void 
   if (!needed) return
   const metadata = metadataAddress(api, base)
   if (!authenticated) throw unauthorized(api.schemes, request, metadata)
-  if (collection?.hideExistence) throw context.hideTarget()
+  if (collection?.hideExistence) throw hideTarget(context)
   throw insufficientScope(authenticated, needed, metadata)
 }
 
@@ -61,6 +61,12 @@ export function listAuthorizedMethods(
   if (!context.authenticated) return methods
   const collection = collectionOf(target)
   return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))
+}
+
+/** Hides the target: the 404 is the same as where nothing exists. */
+export function hideTarget(context: Caller): HttpError {
+  context.forgetTarget()
+  return noSuchPath(context)
 }
 
 export function noSuchPath(context: Caller): HttpError {

@@ -2,7 +2,7 @@
 import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Awaitable, Json } from '../base/values.ts'
-import type { HttpError, Issue } from '../errors.ts'
+import type { Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
@@ -21,13 +21,12 @@ import type {
   CollectionDefinition,
   VersionDefinition,
 } from '../model/types/definition.ts'
-import type { Find } from '../model/types/hooks.ts'
+import type { Find, Transaction, TransactionOptions } from '../model/types/hooks.ts'
 import type { CallOptions, Resource } from '../model/types/resource.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { ListOptions, Stored, StoreOptions } from '../store/store.ts'
-import { noSuchPath } from './authorize.ts'
-import type { RunningTransaction, runTransaction } from './run-transaction.ts'
+import type { RunningTransaction } from './running-transaction.ts'
 import { requireOutside } from './work-context.ts'
 import { createUploads, type Uploads } from './write/uploads.ts'
 
@@ -39,7 +38,11 @@ export interface Runtime {
   /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Resource
   /** Runs work in a transaction. It is here for the same reason. */
-  readonly runTransaction: typeof runTransaction
+  readonly runTransaction: <R>(
+    outer: CallScope,
+    work: (tx: Transaction) => Promise<R>,
+    options?: TransactionOptions,
+  ) => Promise<R>
 }
 
 /** What calls of one version share. Its options are in force where a call gives none. */
@@ -226,10 +229,9 @@ export class CallContext implements ListOptions {
     return satisfies(findAccessRule(api, collection, operation), principal)
   }
 
-  /** Hides the target: the 404 is the same as where nothing exists. */
-  hideTarget(): HttpError {
+  /** Forgets the target: the answer is the same as where nothing exists. */
+  forgetTarget(): void {
     this.target = undefined
-    return noSuchPath(this)
   }
 }
 
@@ -271,10 +273,10 @@ export class RequestContext extends CallContext {
   result: OperationResult | undefined
   timings: string[] | undefined
 
-  override hideTarget(): HttpError {
+  override forgetTarget(): void {
     this.match = undefined
     this.version = undefined
-    return super.hideTarget()
+    super.forgetTarget()
   }
 }
 

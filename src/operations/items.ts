@@ -9,7 +9,7 @@ import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
 import { findProgramReader, toParameters } from './filter-parameters.ts'
-import type { RunningTransaction } from './run-transaction.ts'
+import type { RunningTransaction } from './running-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
 export function buildReachFilters(context: OperationContext): readonly Filter[] {

@@ -5,7 +5,7 @@ import type { Find, HookContext, OperationEvent } from '../model/types/hooks.ts'
 import type { Stored } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
 import { toProgramItem } from './in-process/program-items.ts'
-import type { RunningTransaction } from './run-transaction.ts'
+import type { RunningTransaction } from './running-transaction.ts'
 
 /** What hooks and actions get: resources are created when they are first used. */
 export class OperationTools implements HookContext {

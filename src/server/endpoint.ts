@@ -12,6 +12,7 @@ import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-it
 import {
   authorize,
   collectionOf,
+  hideTarget,
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
@@ -126,7 +127,7 @@ function steps(...slots: readonly (Step | Step[] | false | undefined)[]): Step[]
 function refuseHidden(context: RequestContext): void {
   const { target, match } = context
   if (target && match && listAuthorizedMethods(context, target, match.methods).size === 0)
-    throw context.hideTarget()
+    throw hideTarget(context)
 }
 
 function authorizeFor(operation: string): Step {

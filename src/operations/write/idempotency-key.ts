@@ -16,7 +16,7 @@ import {
 } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { findVisible } from '../items.ts'
-import type { RunningTransaction } from '../run-transaction.ts'
+import type { RunningTransaction } from '../running-transaction.ts'
 import {
   addReturnApplied,
   buildChangedResult,

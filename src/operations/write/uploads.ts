@@ -8,26 +8,36 @@ import { isAccepted, sniffType } from '../../blobs/media-type.ts'
 import { removeContents, storeContent } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
 import type { Upload } from '../../formats/format.ts'
+import type { HttpRequest } from '../../http/message.ts'
+import type { Target } from '../../model/compile/routes.ts'
 import { findCollectionDefinition } from '../../model/definitions.ts'
 import type { AnyCollection } from '../../model/types/collection-types.ts'
+import type { ApiDefinition } from '../../model/types/definition.ts'
 import { type BlobRecord, isBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
 import { type Fields, findField } from '../../schema/fields.ts'
 import { withTieBreak } from '../../store/selection.ts'
-import type { CallContext } from '../context.ts'
+
+/** What uploads read of the context of their call. */
+export interface Uploader {
+  readonly api: ApiDefinition
+  readonly request: HttpRequest
+  readonly inProcess: boolean
+  readonly target: Target | undefined
+}
 
 /**
  * The contents that one request has uploaded so far. What no written item holds when the request ends is
  * removed again.
  */
 export class Uploads {
-  readonly #context: Readonly<CallContext>
+  readonly #context: Uploader
   readonly #fields: Fields
   readonly #blobs: BlobStore
   readonly #records = new Map<string, BlobRecord>()
   readonly #digests = new Map<string, string>()
 
   /** @param fields those that clients may write. */
-  constructor(context: Readonly<CallContext>, fields: Fields, blobs: BlobStore) {
+  constructor(context: Uploader, fields: Fields, blobs: BlobStore) {
     this.#context = context
     this.#fields = fields
     this.#blobs = blobs
@@ -90,7 +100,7 @@ export class Uploads {
 }
 
 /** Creates the uploads of a call; `undefined` where its collection takes none. */
-export function createUploads(context: Readonly<CallContext>): Uploads | undefined {
+export function createUploads(context: Uploader): Uploads | undefined {
   const blobs = context.target?.collection?.blobs
   return blobs && new Uploads(context, context.target.collection.inputFields, blobs)
 }

@@ -6,7 +6,7 @@ import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
-import type { RunningTransaction } from '../run-transaction.ts'
+import type { RunningTransaction } from '../running-transaction.ts'
 
 /** An item that is deleted: what its store needs, and the keys of its contents. */
 export interface Doomed extends Pick<Stored, 'id' | 'version'> {

@@ -1,0 +1,96 @@
+// The shape of the source in figures: circles of imports, names with two meanings, casts, long functions.
+// Both the tests of the architecture and scripts/measure-source.ts read it.
+import { posix } from 'node:path'
+import { isNode, type SourceFile, type SyntaxNode } from './source.ts'
+
+/** Groups of files that import each other, directly or not, types included. */
+export function findCircles(files: readonly SourceFile[]): string[][] {
+  const imports = new Map(files.map(({ path, imports }) => [path, imports]))
+  const reached = new Map(files.map(({ path }) => [path, findReached(path, imports)]))
+  const circles = files
+    .filter(({ path }) => reached.get(path)?.has(path))
+    .map(({ path }) =>
+      files
+        .map(other => other.path)
+        .filter(other => reached.get(path)?.has(other) && reached.get(other)?.has(path)),
+    )
+  return [...new Map(circles.map(circle => [circle.join(), circle])).values()]
+}
+
+function findReached(path: string, imports: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const reached = new Set<string>()
+  const visit = (from: string) => {
+    for (const to of imports.get(from) ?? []) {
+      if (reached.has(to) || !imports.has(to)) continue
+      reached.add(to)
+      visit(to)
+    }
+  }
+  visit(path)
+  return reached
+}
+
+/** The files that declare a type of each name, for the names that more than one file declares. */
+export function findDoubledTypes(files: readonly SourceFile[]): Map<string, string[]> {
+  const declared = new Map<string, string[]>()
+  for (const { path, nodes } of files)
+    for (const { type, id } of nodes)
+      if (isNode(id) && /^(?:TSInterface|TSTypeAlias|Class)Declaration$/.test(type))
+        declared.set(String(id.name), [...(declared.get(String(id.name)) ?? []), path])
+  return new Map([...declared].filter(([, paths]) => paths.length > 1).sort())
+}
+
+/** Every `as X` and `<X>` of a file, by its line; `as const` is no cast. */
+export function findCasts({ nodes, text }: SourceFile): number[] {
+  return nodes
+    .filter(({ type }) => type === 'TSAsExpression' || type === 'TSTypeAssertion')
+    .filter(({ typeAnnotation }) => !isConst(typeAnnotation))
+    .map(({ end }) => lineOf(text, Number(end)))
+}
+
+function isConst(annotation: unknown): boolean {
+  return isNode(annotation) && isNode(annotation.typeName) && annotation.typeName.name === 'const'
+}
+
+export interface FunctionLines {
+  readonly path: string
+  readonly line: number
+  readonly lines: number
+}
+
+/** Every function with its length, its docstring apart. */
+export function measureFunctions({ path, nodes, text }: SourceFile): FunctionLines[] {
+  return nodes
+    .filter(({ type, body }) => FUNCTIONS.has(type) && isNode(body))
+    .map(({ start, end }) => {
+      const line = lineOf(text, Number(start))
+      return { path, line, lines: lineOf(text, Number(end)) - line + 1 }
+    })
+}
+
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
+
+function lineOf(text: string, position: number): number {
+  return text.slice(0, position).split('\n').length
+}
+
+/** Lines that are neither blank nor comment. */
+export function countCode({ text }: SourceFile): number {
+  return text.split('\n').filter(line => !/^\s*(?:$|\/\/|\/\*|\*)/.test(line)).length
+}
+
+/** Assignments to members of a `context` or `request`. */
+export function findContextWrites({ nodes }: SourceFile): SyntaxNode[] {
+  return nodes.filter(
+    ({ type, left }) =>
+      type === 'AssignmentExpression' &&
+      isNode(left) &&
+      isNode(left.object) &&
+      /^(?:context|request)$/.test(String(left.object.name)),
+  )
+}
+
+/** `operations` of `operations/read/list.ts`. */
+export function folderOf(path: string): string {
+  return path.includes('/') ? (posix.dirname(path).split('/')[0] ?? path) : path
+}
