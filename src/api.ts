@@ -64,7 +64,7 @@ type HooksOption<C> = {
 }
 
 /** What actions without a `run` of their own do, by collection and action. */
-type ActionsOption<C> = {
+type RunsOption<C> = {
   readonly [N in keyof Named<C>]?: RunOf<DefOf<Named<C>, N>, Named<C>>
 }
 
@@ -84,7 +84,7 @@ export type ApiOptions<
         /** Hooks of collections that need each other, by collection; typed with all names. Default none. */
         readonly hooks?: HooksOption<NoInfer<C>> | undefined
         /** What actions that are declared without `run` do, by collection; typed with all names. Default none. */
-        readonly actions?: ActionsOption<NoInfer<C>> | undefined
+        readonly actions?: RunsOption<NoInfer<C>> | undefined
       }
   )
 

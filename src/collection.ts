@@ -24,8 +24,15 @@ import {
 } from './model/compile/compile-references.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
-import type * as types from './model/types/collection-types.ts'
-import type { AnyCollection, Def, Made, MadeIds } from './model/types/collection-types.ts'
+import type {
+  AnyCollection,
+  Def,
+  DefChanges,
+  DefInput,
+  DefItem,
+  Made,
+  MadeIds,
+} from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
 import type { CollectionDefinition } from './model/types/definition.ts'
 import { OPERATIONS } from './model/types/operation.ts'
@@ -52,13 +59,13 @@ export interface Collection<D extends Def = Def> extends AnyCollection, Handlers
 }
 
 /** An item of a collection, as operations return it: `ItemOf<typeof cars>`. */
-export type ItemOf<C extends AnyCollection> = types.ItemOf<C['def']>
+export type ItemOf<C extends AnyCollection> = DefItem<C['def']>
 
 /** The input of `create` and `replace` of a collection: `NewOf<typeof cars>`. */
-export type NewOf<C extends AnyCollection> = types.NewOf<C['def']>
+export type NewOf<C extends AnyCollection> = DefInput<C['def']>
 
 /** The input of `patch` of a collection: `ChangesOf<typeof cars>`. */
-export type ChangesOf<C extends AnyCollection> = types.ChangesOf<C['def']>
+export type ChangesOf<C extends AnyCollection> = DefChanges<C['def']>
 
 type None = Readonly<Record<never, never>>
 

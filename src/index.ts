@@ -43,13 +43,13 @@ export { ConflictError } from './model/conflict-error.ts'
 // Some of these are here because inferred types of a program name them in its declarations.
 export type {
   AnyCollection,
-  ChangesOf as DefChanges,
   Def,
-  ItemOf as DefItem,
+  DefChanges,
+  DefInput,
+  DefItem,
+  DefMerge,
+  DefStored,
   Made,
-  Merge as DefMerge,
-  NewOf as DefInput,
-  StoredOf as DefStored,
   UnknownDef,
 } from './model/types/collection-types.ts'
 export type { FieldContext, FieldRole, OwnerOptions } from './model/types/field-roles.ts'

@@ -34,7 +34,7 @@ import { invalidSortReason, parseSort } from './store/sort.ts'
 export { RESERVED } from './query/filters.ts'
 
 /** A parsed list request: the selection, and the properties to return (all where absent). */
-export interface Query extends Selection {
+export interface ParsedQuery extends Selection {
   readonly fields?: readonly Path[]
 }
 
@@ -100,14 +100,14 @@ const MAX_REMEMBERED = 500
 const MAX_REMEMBERED_LENGTH = 128
 
 /** Reads the parameters of a list; issues are added to the list. */
-export type QueryReader = (parameters: readonly Parameter[], issues: Issue[]) => Query
+export type QueryReader = (parameters: readonly Parameter[], issues: Issue[]) => ParsedQuery
 
 /** Reads the parameters of one list: types come from the fields, and issues are added to the list. */
 export function readQuery(
   parameters: readonly Parameter[],
   options: QueryOptions,
   issues: Issue[],
-): Query {
+): ParsedQuery {
   return compileQueryReader(options)(parameters, issues)
 }
 

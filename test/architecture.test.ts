@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
-import { findCircles } from './source-shape.ts'
+import { findCircles, findDoubledTypes } from './source-shape.ts'
 
 /** Folders and files at the top of `src` are layers: each imports only layers above it, types included. */
 const LAYERS = [
@@ -83,6 +83,16 @@ function isUpward(importer: string, imported: string): boolean {
 
 test('no file imports itself by way of others, types included: one reads each after those below it', () => {
   expect(findCircles(files)).toEqual([])
+})
+
+/** Errors of a call have the names of those in process: the client imports no code of the server. */
+const TWINS = ['ConflictError', 'HttpError']
+
+test('a type name has one meaning', () => {
+  const own = files.filter(({ path }) => !path.startsWith('testing/'))
+  const doubled = findDoubledTypes(own)
+  expect([...doubled.keys()]).toEqual(TWINS)
+  expect([...doubled.values()].map(paths => paths[0])).toEqual(TWINS.map(() => 'client/errors.ts'))
 })
 
 test('each package is imported only where it lives', () => {

@@ -266,9 +266,9 @@ test('rest-conventions/rules', async () => {
       "type Operator",
       "type PageOptions",
       "type Parameter",
+      "type ParsedQuery",
       "type Preconditions",
       "type Preferences",
-      "type Query",
       "type QueryOptions",
       "type Range",
       "type Search",
@@ -345,7 +345,6 @@ test('rest-conventions/store', async () => {
       "type KeySlice",
       "type ListOptions",
       "type Operator",
-      "type Page",
       "type Path",
       "type PositionSlice",
       "type Search",
@@ -355,9 +354,10 @@ test('rest-conventions/store', async () => {
       "type SortKey",
       "type Store",
       "type StoreOptions",
+      "type StorePage",
+      "type StoreWriteOptions",
       "type Stored",
       "type TotalMode",
-      "type WriteOptions",
     ]
   `)
 })

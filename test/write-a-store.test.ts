@@ -9,11 +9,11 @@ import { defineApi, defineCollection, memoryStore, type Store } from '../src/ind
 import { toKeyedStore } from '../src/store/keyed-store.ts'
 import {
   matcher,
-  type Page,
   type PositionSlice,
   type Selection,
   type Stored,
   type StoreOptions,
+  type StorePage,
   scanStore,
 } from '../src/store-authors/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
@@ -346,7 +346,7 @@ test('a store may destructure its parameters and pass them on: absent options ar
   const { fields } = shapeWith('integer')
   const list = ({ where, search }: Selection, { signal }: StoreOptions) => {
     const options: StoreOptions = { signal }
-    const page: Page = { items: [], more: false, total: options.signal ? 1 : undefined }
+    const page: StorePage = { items: [], more: false, total: options.signal ? 1 : undefined }
     const passes = matcher({ where, search }, fields)
     return [page.total, passes({ code: 'A', price: 1 })]
   }

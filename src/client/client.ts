@@ -1,7 +1,7 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/types/collection-types.ts'
 import type { ByClient, Callable } from '../model/types/resource.ts'
-import { createProxy, createResource, type Shared } from './resource.ts'
+import { type ClientState, createProxy, createResource } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
 export type { ErrorEntry } from '../errors.ts'
@@ -24,22 +24,22 @@ export type VersionOf<A> = A extends { readonly versions: infer Versions }
     : never
   : undefined
 
-type Collections = Readonly<Record<string, { readonly def: Def }>>
+type NamedCollections = Readonly<Record<string, { readonly def: Def }>>
 
 /** The collections of an api, or of one of its versions, by name. */
 type NamedOf<A, V> = A extends { readonly versions: infer Versions }
   ? NamedOf<Versions[`v${V & number}` & keyof Versions], V>
-  : A extends { readonly collections: infer Named extends Collections }
+  : A extends { readonly collections: infer Named extends NamedCollections }
     ? Named
     : never
 
 /** The resources of an api by the names of its collections. */
-export type Client<A, V = VersionOf<A>> = ByName<NamedOf<A, V>>
-type ByName<Named extends Collections> = {
+export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>>
+type NamedResources<Named extends NamedCollections> = {
   readonly [N in keyof Named]: Callable<ByClient<Named[N]['def']>>
 }
 
-interface PlainOptions extends SendOptions {
+interface PlainClientOptions extends SendOptions {
   /** The version of the api: `/v<number>` follows the URL. Default: none follows. */
   readonly version?: number | undefined
   /** Methods of actions that are not POST, by collection and action. Default none. */
@@ -51,25 +51,25 @@ interface PlainOptions extends SendOptions {
 }
 
 /** The options of {@link createClient}. Those that a program cannot read from types at run time are required. */
-export type ClientOptions<A, V = VersionOf<A>> = PlainOptions &
+export type ClientOptions<A, V = VersionOf<A>> = PlainClientOptions &
   (V extends number ? { readonly version: V } : unknown) &
   Needed<NamedOf<A, V>>
 
 /** The options that some collection needs. It looks at all collections at once first: most need nothing. */
-type Needed<Named extends Collections> = (Named[keyof Named]['def']['key'] extends 'id'
+type Needed<Named extends NamedCollections> = (Named[keyof Named]['def']['key'] extends 'id'
   ? unknown
   : { readonly ids: KeysOf<Named> }) &
   ([OtherMethods<Named[keyof Named]['def']['method']>] extends [never]
     ? unknown
     : { readonly methods: MethodsOf<Named> })
 
-type KeysOf<Named extends Collections> = {
+type KeysOf<Named extends NamedCollections> = {
   readonly [N in keyof Named as Named[N]['def']['key'] extends 'id'
     ? never
     : N]: Named[N]['def']['key']
 }
 
-type MethodsOf<Named extends Collections> = {
+type MethodsOf<Named extends NamedCollections> = {
   readonly [N in keyof Named as [OtherMethods<Named[N]['def']['method']>] extends [never]
     ? never
     : N]: Pick<
@@ -112,9 +112,15 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     ? [options?: ClientOptions<A, V>]
     : [options: ClientOptions<A, V>]
 ): Client<A, V> {
-  const { version, methods = {}, ids = {}, cache = 100, ...rest }: PlainOptions = options ?? {}
+  const {
+    version,
+    methods = {},
+    ids = {},
+    cache = 100,
+    ...rest
+  }: PlainClientOptions = options ?? {}
   const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
-  const shared: Shared = { send: createSend(rest), cache: new Map(), max: cache }
+  const shared: ClientState = { send: createSend(rest), cache: new Map(), max: cache }
   const create = (name: string) => {
     const place = {
       name,

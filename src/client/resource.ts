@@ -1,19 +1,20 @@
 // One collection over HTTP.
 import type { CallOptions, Resource, WriteOptions } from '../model/types/resource.ts'
+import type { Id } from '../store/store.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import { createList, findLink, type ReadPage, type Received } from './list.ts'
 import { isObject, printQuery } from './query.ts'
 import { type Reply, type Send, wait } from './send.ts'
 
 /** What the resources of a client share. */
-export interface Shared {
+export interface ClientState {
   readonly send: Send
   /** Replies that may still be current, by preference and address; the oldest first. */
   readonly cache: Map<string, Reply>
   readonly max: number
 }
 
-export interface Place {
+export interface ResourcePlace {
   readonly name: string
   readonly url: string
   /** The name of the id. */
@@ -22,13 +23,12 @@ export interface Place {
   readonly methods: Readonly<Record<string, string>>
 }
 
-type Item = Readonly<Record<string, unknown>>
-type Id = string | number
+type UntypedItem = Readonly<Record<string, unknown>>
 
 /** The target of a create, and of an action on the collection. */
 const COLLECTION = Symbol()
 
-type Target = Id | Item | typeof COLLECTION
+type CallTarget = Id | UntypedItem | typeof COLLECTION
 
 const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal']
 
@@ -38,7 +38,7 @@ const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
 /** Creates the resource of a collection. Every other name of a property is an action. */
-export function createResource(place: Place, { send, cache, max }: Shared): Resource {
+export function createResource(place: ResourcePlace, { send, cache, max }: ClientState): Resource {
   const { name, url, id, methods } = place
   /** The entity tag of each received item, with quotes; for an item of a list the query that selects its fields. */
   const sources = new WeakMap<object, string>()
@@ -77,20 +77,20 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
   }
 
   /** Remembers the version of an item, and returns the item. */
-  const remember = ({ value, headers }: Reply): Item => {
+  const remember = ({ value, headers }: Reply): UntypedItem => {
     if (isObject(value) && id in value) sources.set(value, tagOf(headers) ?? '')
-    return value as Item // as the types of the api say
+    return value as UntypedItem // as the types of the api say
   }
 
-  const read = async (target: unknown, { signal }: CallOptions = {}): Promise<Item> =>
+  const read = async (target: unknown, { signal }: CallOptions = {}): Promise<UntypedItem> =>
     remember(await get(toUrl(target), signal, isObject))
 
-  function list(path: string, query: Item, { signal }: CallOptions = {}, words?: string) {
+  function list(path: string, query: UntypedItem, { signal }: CallOptions = {}, words?: string) {
     const selected = printQuery({ fields: query.fields }, place)
-    const readPage: ReadPage<Item> = async (text, signal, counts, walks) => {
+    const readPage: ReadPage<UntypedItem> = async (text, signal, counts, walks) => {
       const prefer = counts ? undefined : 'count=none'
       const page = await get(url + path + text, signal, isList, prefer, walks)
-      const received = page as Reply & Received<Item> // as the types of the api say
+      const received = page as Reply & Received<UntypedItem> // as the types of the api say
       for (const item of received.value) {
         if (!sources.has(item)) sources.set(item, selected)
       }
@@ -104,7 +104,7 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
    * Finds the version of an item. An item of a list has none: it is read again.
    * @throws HttpError 412 if it has changed since it was listed.
    */
-  async function findTag(target: Item, signal?: AbortSignal): Promise<string | undefined> {
+  async function findTag(target: UntypedItem, signal?: AbortSignal): Promise<string | undefined> {
     const source = sources.get(target)
     if (source === undefined) throw foreignObject(name)
     if (source.startsWith('"')) return source
@@ -117,11 +117,11 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
   /** Sends a write, with the condition of its target or its options. */
   async function write(
     method: string,
-    target: Target,
+    target: CallTarget,
     body?: unknown,
     { signal, ifMatch, unconditional }: WriteOptions = {},
     path = '',
-  ): Promise<Item> {
+  ): Promise<UntypedItem> {
     const depends = isObject(target) && !ifMatch && !unconditional
     const tag = depends ? await findTag(target, signal) : ifMatch
     const reply = await send({
@@ -151,8 +151,8 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
   }
 
   async function change(
-    target: Target,
-    decide: (item: Item) => unknown,
+    target: CallTarget,
+    decide: (item: UntypedItem) => unknown,
     options: CallOptions = {},
   ) {
     for (let count = 1; ; count++) {
@@ -177,7 +177,7 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
     const hasTarget = typeof first === 'object' ? sources.has(Object(first)) : first !== undefined
     const rest = hasTarget ? words.slice(1) : words
     const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
-    const target = hasTarget ? (first as Target) : COLLECTION
+    const target = hasTarget ? (first as CallTarget) : COLLECTION
     const method = methods[action] ?? 'POST'
     if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
     if (method !== 'GET') return writeOnce(method, target, body, options, `/${action}`)
@@ -193,21 +193,21 @@ export function createResource(place: Place, { send, cache, max }: Shared): Reso
   )
 
   const resource = {
-    list: (query: Item = {}, options?: CallOptions) => list('', query, options),
-    search: (words: string, query: Item = {}, options?: CallOptions) =>
+    list: (query: UntypedItem = {}, options?: CallOptions) => list('', query, options),
+    search: (words: string, query: UntypedItem = {}, options?: CallOptions) =>
       list('/search', query, options, words),
-    async count(filters: Item = {}, { signal }: CallOptions = {}) {
+    async count(filters: UntypedItem = {}, { signal }: CallOptions = {}) {
       const { value } = await get(`${url}/count${printQuery(filters, place)}`, signal, isCount)
       return (value as { count: number }).count
     },
     read,
     create: (item: unknown, options?: CallOptions) => writeOnce('POST', COLLECTION, item, options),
-    replace: (target: Target, item: unknown, options?: WriteOptions) =>
+    replace: (target: CallTarget, item: unknown, options?: WriteOptions) =>
       writeOnce('PUT', target, item, options),
-    patch: (target: Target, changes: unknown, options?: WriteOptions) =>
+    patch: (target: CallTarget, changes: unknown, options?: WriteOptions) =>
       writeOnce('PATCH', target, changes, options),
     change,
-    delete: (target: Target, options?: WriteOptions) =>
+    delete: (target: CallTarget, options?: WriteOptions) =>
       writeOnce('DELETE', target, undefined, options),
     actions,
   }

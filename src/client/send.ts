@@ -21,7 +21,7 @@ export interface SendOptions {
   readonly maxBytes?: number | undefined
 }
 
-export interface Message {
+export interface SentMessage {
   readonly method: string
   readonly url: string
   /** The name of the target of a write: either all writes with one method and place accept keys, or none. */
@@ -50,7 +50,7 @@ const MAX_TIMER = 2e9
 
 type Body = FormData | string | undefined
 
-export type Send = (message: Message) => Promise<Reply>
+export type Send = (message: SentMessage) => Promise<Reply>
 
 export function createSend({
   auth,
@@ -63,7 +63,7 @@ export function createSend({
   const takers: Record<string, boolean> = {}
 
   /** Sends a request once, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
-  async function sendOnce(message: Message, body: Body, signal: AbortSignal): Promise<Reply> {
+  async function sendOnce(message: SentMessage, body: Body, signal: AbortSignal): Promise<Reply> {
     const { method, place } = message
     const sent = {
       accept: 'application/json',
@@ -103,7 +103,7 @@ export function createSend({
     throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
   }
 
-  async function send(message: Message): Promise<Reply> {
+  async function send(message: SentMessage): Promise<Reply> {
     const { method, place, signal, body, headers } = message
     const keyed = { ...message, headers: { ...headers, 'idempotency-key': place && createKey() } }
     const text = body instanceof FormData ? body : JSON.stringify(body)

@@ -21,13 +21,13 @@ export const csv: Format = {
   write: printCsv,
 }
 
-interface Column {
+interface CsvColumn {
   readonly path: Path
   /** Whether all values, texts too, are printed as JSON. */
   readonly json: boolean
 }
 
-const ERROR_COLUMNS: readonly Column[] = ['message', 'code', 'field', 'type'].map(column)
+const ERROR_COLUMNS: readonly CsvColumn[] = ['message', 'code', 'field', 'type'].map(column)
 
 function printCsv(representation: Representation): string | AsyncIterable<Uint8Array> {
   switch (representation.kind) {
@@ -51,7 +51,7 @@ function printCsv(representation: Representation): string | AsyncIterable<Uint8A
   }
 }
 
-function printTable(columns: readonly Column[], items: readonly Item[]): string {
+function printTable(columns: readonly CsvColumn[], items: readonly Item[]): string {
   let text = printHeader(columns)
   for (const item of items) text += printRow(columns, item)
   return text
@@ -65,9 +65,9 @@ function printDocument(name: string, data: Json, fields: Fields | undefined): st
   return printTable(fields ? toColumns(fields) : [...names].map(column), rows)
 }
 
-const toColumns = memoize((fields: Fields): readonly Column[] => listColumns(fields, []))
+const toColumns = memoize((fields: Fields): readonly CsvColumn[] => listColumns(fields, []))
 
-function listColumns(fields: Fields, parents: Path): Column[] {
+function listColumns(fields: Fields, parents: Path): CsvColumn[] {
   return [...fields].flatMap(([name, field]) => {
     const path = [...parents, name]
     if (field.kind === 'object' && field.properties?.size && !field.open)
@@ -76,15 +76,15 @@ function listColumns(fields: Fields, parents: Path): Column[] {
   })
 }
 
-function column(name: string): Column {
+function column(name: string): CsvColumn {
   return { path: [name], json: false }
 }
 
-function printHeader(columns: readonly Column[]): string {
+function printHeader(columns: readonly CsvColumn[]): string {
   return `${columns.map(({ path }) => printText(path.join('.'))).join(',')}\r\n`
 }
 
-function printRow(columns: readonly Column[], item: Item): string {
+function printRow(columns: readonly CsvColumn[], item: Item): string {
   let text = ''
   let separator = ''
   for (const { path, json } of columns) {

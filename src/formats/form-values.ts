@@ -11,8 +11,8 @@ import { parseJson, tooManyMembers } from './json.ts'
 import { checkJson, checkName } from './json-value.ts'
 
 /** One value of a form: a text, or a part that is JSON already. */
-export type Part = string | { readonly json: Json }
-export type FormPair = readonly [name: string, part: Part]
+export type FormPart = string | { readonly json: Json }
+export type FormPair = readonly [name: string, part: FormPart]
 
 /** A control's name may say how its text is read: `rates:json`, `tags:lines`, `notes:text`. */
 export type Reading = 'plain' | 'text' | 'lines' | 'json'
@@ -30,7 +30,7 @@ export function printControlName(path: string, reading: Reading): string {
   return reading === 'plain' ? path : `${path}:${reading}`
 }
 
-type Tree = Map<string, Tree | Part[]>
+type Tree = Map<string, Tree | FormPart[]>
 
 /** What all values of one form share. */
 interface Form {
@@ -103,7 +103,7 @@ export function namesOf(name: string): string[] {
     .split('.')
 }
 
-function plant(tree: Tree, name: string, part: Part, depth: number): Issue | undefined {
+function plant(tree: Tree, name: string, part: FormPart, depth: number): Issue | undefined {
   const field = name.slice(0, 128)
   const names = namesOf(name)
   if (names.length > depth) {
@@ -166,7 +166,7 @@ function findBlob(name: string, fields: Fields | undefined): Field | undefined {
 }
 
 /** Whether a control is empty, or the controls of all properties of an object. */
-function isEmpty(node: Tree | Part[], { properties }: Partial<Field> = {}): boolean {
+function isEmpty(node: Tree | FormPart[], { properties }: Partial<Field> = {}): boolean {
   if (Array.isArray(node)) return node.length === 1 && node[0] === ''
   const isWhole = node.size === properties?.size
   return (
@@ -181,7 +181,7 @@ function emptyValue({ optional }: Field, isPatch: boolean): null | undefined {
 }
 
 function readNode(
-  node: Tree | Part[],
+  node: Tree | FormPart[],
   field: Field | undefined,
   path: string,
   reading: Reading,
@@ -201,7 +201,7 @@ function readNode(
 }
 
 function readParts(
-  parts: readonly Part[],
+  parts: readonly FormPart[],
   field: Field | undefined,
   path: string,
   reading: Reading,
@@ -258,7 +258,7 @@ function readJson(text: string, path: string, { limits, issues }: Form): Json | 
 
 /** An empty text is no value where the field is no text: absent, or null where it may be. */
 function readPart(
-  part: Part,
+  part: FormPart,
   field: Field | undefined,
   path: string,
   { issues }: Form,

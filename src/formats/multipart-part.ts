@@ -4,7 +4,7 @@ import type { FieldInfo, FileInfo } from 'busboy'
 import { prependChunks, uploadTooLarge } from '../blobs/content.ts'
 import { HttpError } from '../errors.ts'
 import { findValueField } from '../schema/fields.ts'
-import { namesOf, type Part } from './form-values.ts'
+import { type FormPart, namesOf } from './form-values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
 import { valueIssue } from './json-value.ts'
@@ -31,7 +31,12 @@ export class PartReader {
    * Reads a part that busboy has buffered.
    * @param latin1 one character for each byte.
    */
-  async readField(name: string, latin1: string, info: FieldInfo, charset: string): Promise<Part> {
+  async readField(
+    name: string,
+    latin1: string,
+    info: FieldInfo,
+    charset: string,
+  ): Promise<FormPart> {
     checkEncoding(name, info)
     this.#countText(name, latin1.length, info.valueTruncated)
     const value = decodePart(name, Buffer.from(latin1, 'latin1'), charset)
@@ -39,7 +44,7 @@ export class PartReader {
   }
 
   /** Reads a part that streams: a file, or JSON with the file name that browsers add. */
-  async readFile(name: string, stream: Readable, info: FileInfo): Promise<Part | undefined> {
+  async readFile(name: string, stream: Readable, info: FileInfo): Promise<FormPart | undefined> {
     const { mimeType } = info
     const filename = info.filename === NO_FILE_NAME ? undefined : info.filename
     try {
@@ -71,7 +76,7 @@ export class PartReader {
   }
 
   /** Parses JSON or XML; `undefined` for other types. */
-  async #parse(name: string, type: string, text: () => string): Promise<Part | undefined> {
+  async #parse(name: string, type: string, text: () => string): Promise<FormPart | undefined> {
     const { fields, limits, issues } = this.#context
     const names = namesOf(name)
     if (JSON_TYPE.test(type)) {
@@ -88,7 +93,7 @@ export class PartReader {
     name: string,
     filename: string | undefined,
     stream: Readable,
-  ): Promise<Part | undefined> {
+  ): Promise<FormPart | undefined> {
     const { limits, upload } = this.#context
     const chunks: AsyncIterator<Uint8Array, undefined> = stream[Symbol.asyncIterator]()
     const first = await chunks.next()

@@ -6,7 +6,7 @@ import busboy from 'busboy'
 import type { Json } from '../base/values.ts'
 import { HttpError, incompleteBody } from '../errors.ts'
 import { form } from './form.ts'
-import { formValue, namesOf, type Part } from './form-values.ts'
+import { type FormPart, formValue, namesOf } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { checkName } from './json-value.ts'
 import { type PartHead, PartHeads } from './multipart-heads.ts'
@@ -22,7 +22,7 @@ export const multipart: Format = {
   ...(form.receive && { receive: form.receive }),
 }
 
-type NamedPart = readonly [name: string, part: Part | undefined]
+type NamedPart = readonly [name: string, part: FormPart | undefined]
 
 /** Reads a body part by part. It settles when every upload is stored or has failed. */
 async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json> {
@@ -51,7 +51,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   }
   function receive(
     name: string | undefined,
-    read: (name: string, charset: string) => Promise<Part | undefined>,
+    read: (name: string, charset: string) => Promise<FormPart | undefined>,
   ) {
     // A destroyed busboy still parses the present chunk.
     if (failure) return
@@ -98,7 +98,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   await Promise.race([stopped, passed])
   const settled = await Promise.allSettled(parts)
   signal.removeEventListener('abort', abort)
-  const pairs = settled.flatMap((outcome): [string, Part][] => {
+  const pairs = settled.flatMap((outcome): [string, FormPart][] => {
     const [name, part] = outcome.status === 'fulfilled' ? outcome.value : []
     return name === undefined || part === undefined ? [] : [[name, part]]
   })

@@ -20,7 +20,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 }
 
 /** A document that is being patched, and what the patch may still do. */
-interface Work {
+interface PatchWork {
   /** Has the document as its property `''`, as a pointer begins with an empty token. */
   readonly holder: Item
   readonly options: Required<JsonPatchOptions>
@@ -56,12 +56,12 @@ export function jsonPatch(target: Json, patch: Json, limits: JsonPatchOptions = 
   const { maxOperations } = options
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
   if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
-  const work: Work = { holder: { '': structuredClone(target) }, options, size: 0 }
+  const work: PatchWork = { holder: { '': structuredClone(target) }, options, size: 0 }
   for (const [at, operation] of patch.entries()) apply(work, operation, at)
   return work.holder[''] ?? null
 }
 
-function apply(work: Work, operation: Json, at: number): void {
+function apply(work: PatchWork, operation: Json, at: number): void {
   if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
   const path = parsePointer(work, operation, 'path', at)
   switch (getProperty(operation, 'op')) {
@@ -101,7 +101,7 @@ function apply(work: Work, operation: Json, at: number): void {
 }
 
 /** Copies a value, and counts its size: copies of copies grow without end. */
-function copy(value: Json, work: Work): Json {
+function copy(value: Json, work: PatchWork): Json {
   const { maxSize } = work.options
   const text = JSON.stringify(value)
   work.size += text.length
@@ -118,7 +118,7 @@ function requireValue(operation: Item, at: number): Json {
 
 /** Parses a JSON Pointer to its tokens; the first is empty. */
 function parsePointer(
-  { options: { writeOnly } }: Work,
+  { options: { writeOnly } }: PatchWork,
   operation: Item,
   property: 'path' | 'from',
   at: number,
@@ -140,14 +140,14 @@ function printPointer(path: readonly string[]): string {
 }
 
 /** Reads a value for the client. @throws HttpError 400 for a write-only one. */
-function read(work: Work, path: readonly string[], at: number): Json {
+function read(work: PatchWork, path: readonly string[], at: number): Json {
   const [, name = ''] = path
   if (!work.options.writeOnly.has(name)) return find(work, path, at)
   const message = `Operation ${at} reads ${JSON.stringify(name)}, which can only be written`
   throw new HttpError(400, [{ message, field: name, type: 'unknown_field' }])
 }
 
-function find({ holder }: Work, path: readonly string[], at: number): Json {
+function find({ holder }: PatchWork, path: readonly string[], at: number): Json {
   let value: Json | undefined = holder
   for (const token of path) {
     if (Array.isArray(value)) value = value[parseIndex(token, value.length - 1) ?? -1]
@@ -165,13 +165,13 @@ function parseIndex(token: string, max: number): number | undefined {
 }
 
 /** Finds the object or list that holds what is at a path; {@link parsePointer} refuses names that reach a prototype. */
-function findParent(work: Work, path: readonly string[], at: number): Item | Json[] {
+function findParent(work: PatchWork, path: readonly string[], at: number): Item | Json[] {
   const parent = find(work, path.slice(0, -1), at)
   if (typeof parent === 'object' && parent !== null) return parent
   throw conflict(`Operation ${at}: there is nothing that could hold a value`)
 }
 
-function put(work: Work, path: readonly string[], value: Json, at: number): void {
+function put(work: PatchWork, path: readonly string[], value: Json, at: number): void {
   const { maxDepth } = work.options
   const levels = maxDepth - path.length + 1
   if (levels < 0 || !isValidJson(value, levels)) {
@@ -189,7 +189,7 @@ function put(work: Work, path: readonly string[], value: Json, at: number): void
   parent.splice(index, 0, copy(value, work))
 }
 
-function remove(work: Work, path: readonly string[], at: number): void {
+function remove(work: PatchWork, path: readonly string[], at: number): void {
   find(work, path, at)
   const parent = findParent(work, path, at)
   const token = path.at(-1) ?? ''

@@ -61,14 +61,18 @@ function forwardedHost({ headers }: HttpRequest): string | undefined {
 }
 
 /** The client at the other end of a connection, or in front of the proxies there. */
-type Client = Pick<HttpRequest, 'address' | 'secure'>
+type ClientAddress = Pick<HttpRequest, 'address' | 'secure'>
 
 /**
  * Resolves the client as the outermost trusted proxy saw it.
  * @param connection the address of the nearest proxy, and whether its connection to this process is over TLS.
  * @param hops how many proxies are trusted; with 0 the connection itself is the client's.
  */
-export function resolveClient(headers: RequestHeaders, connection: Client, hops: number): Client {
+export function resolveClient(
+  headers: RequestHeaders,
+  connection: ClientAddress,
+  hops: number,
+): ClientAddress {
   if (hops === 0) return connection
   const proto = findForwarded(headers['x-forwarded-proto'], hops)?.toLowerCase()
   const forwarded = proto === 'https' || proto === 'http' ? proto === 'https' : undefined

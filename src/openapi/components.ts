@@ -2,7 +2,7 @@
 
 import { isObject } from '../base/values.ts'
 import { isSafe } from '../http/methods.ts'
-import type { Target } from '../model/compile/routes.ts'
+import type { RouteTarget } from '../model/compile/routes.ts'
 import type {
   ActionDefinition,
   ApiDefinition,
@@ -13,7 +13,7 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 /** One method of a target. */
 export interface MethodDescription {
   readonly api: ApiDefinition
-  readonly target: Target
+  readonly target: RouteTarget
   readonly method: string
   /** The name of the operation or action. */
   readonly name: string
@@ -68,7 +68,7 @@ export function takesKey({ target, method }: MethodDescription): boolean {
 
 // --- Shared parts --------------------------------------------------------------------------------
 
-type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
+type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
 /** A part that is shared, and what it wants to be called. */
 interface Shared {
@@ -81,7 +81,7 @@ interface Shared {
 /** The shared parts of a document. */
 export class Components {
   /** The parts by their kinds and by the names that they want. */
-  readonly #shared: { readonly [K in Kind]: Map<string, Shared[]> } = {
+  readonly #shared: { readonly [K in ComponentKind]: Map<string, Shared[]> } = {
     schemas: new Map(),
     parameters: new Map(),
     headers: new Map(),
@@ -101,7 +101,13 @@ export class Components {
    * @param owner what the part describes.
    * @param scope stands before the names that parts of several owners want.
    */
-  refer(kind: Kind, wanted: string, owner: unknown, build: () => object, scope = ''): object {
+  refer(
+    kind: ComponentKind,
+    wanted: string,
+    owner: unknown,
+    build: () => object,
+    scope = '',
+  ): object {
     if (this.isInline) return build()
     const plain = wanted.replace(UNUSUAL, '_')
     const group = this.#shared[kind].get(plain) ?? []

@@ -2,7 +2,7 @@
 
 import type { Item } from '../base/values.ts'
 import type { DocsPrinter } from '../formats/format.ts'
-import { listRoutes, type Route, type Target, toUriTemplate } from '../model/compile/routes.ts'
+import { listRoutes, type Route, type RouteTarget, toUriTemplate } from '../model/compile/routes.ts'
 import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
 import type {
   ApiDefinition,
@@ -98,7 +98,7 @@ export function buildDocument(
 }
 
 /** Lists the collections that a path names. */
-function collectionsOf({ collection, parent }: Target): readonly CollectionDefinition[] {
+function collectionsOf({ collection, parent }: RouteTarget): readonly CollectionDefinition[] {
   return [collection, parent?.collection].filter(each => each !== undefined)
 }
 

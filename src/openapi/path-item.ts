@@ -5,7 +5,7 @@ import { memoize } from '../base/memoize.ts'
 import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
-import { DOWNLOAD, type Route, type Target } from '../model/compile/routes.ts'
+import { DOWNLOAD, type Route, type RouteTarget } from '../model/compile/routes.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { Components, type MethodDescription } from './components.ts'
@@ -49,7 +49,7 @@ export function buildPathItem(
   return { summary: summaryOf(target), ...Object.fromEntries(entries) }
 }
 
-function summaryOf(target: Target): string {
+function summaryOf(target: RouteTarget): string {
   if (target.kind === 'root') return 'The resources of the api'
   const { collection, parent, kind, action } = target
   const place = parent ? `${collection.name} of one ${parent.collection.itemName}` : collection.name
@@ -91,7 +91,7 @@ function describeMethod(described: MethodDescription): Record<string, unknown> {
 }
 
 /** Builds an `operationId`. It is unique: its parts have no dot, and each kind of target has its own number of them. */
-function operationId(target: Target, method: string, name: string): string {
+function operationId(target: RouteTarget, method: string, name: string): string {
   const { version, parent, collection, action, property } = target
   const parts = [
     version?.name,

@@ -58,7 +58,7 @@ function parametersOf(
   collection: CollectionDefinition,
   name: string,
   searches: boolean,
-): Parameter[] {
+): QueryParameter[] {
   if (name === DOWNLOAD) return []
   const fields = parameter('fields', TEXT, FIELDS)
   if (name === 'read') return [fields]
@@ -91,7 +91,7 @@ const DATES = [
   parameter('until', INSTANT, 'The latest creation date; a day to its end'),
 ]
 
-function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): Parameter[] {
+function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): QueryParameter[] {
   const number = { type: 'integer', minimum: 0 }
   const sort = 'Fields separated by commas, a minus before one that descends'
   const limit = { ...number, default: defaultLimit }
@@ -105,7 +105,7 @@ function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition)
   ]
 }
 
-function filtersOf(fields: Fields, prefix: string, searches: boolean): Parameter[] {
+function filtersOf(fields: Fields, prefix: string, searches: boolean): QueryParameter[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
     if (field.properties) return filtersOf(field.properties, `${dotted}.`, searches)
@@ -154,14 +154,14 @@ function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
   })
 }
 
-interface Parameter {
+interface QueryParameter {
   readonly name: string
   readonly in: 'query'
   readonly description: string | undefined
   readonly schema: JsonSchema
 }
 
-function parameter(name: string, schema: JsonSchema, description?: string): Parameter {
+function parameter(name: string, schema: JsonSchema, description?: string): QueryParameter {
   return { name, in: 'query', description, schema }
 }
 

@@ -17,9 +17,9 @@ import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
 
 /** What the body of an answer is. */
-type Content = 'item' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
+type BodyKind = 'item' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
 
-type Answer = readonly [description: string, content?: Content]
+type Answer = readonly [description: string, content?: BodyKind]
 
 const UNCHANGED: Answer = ['Not changed, by If-None-Match or If-Modified-Since']
 
@@ -128,7 +128,7 @@ const NUMBER: JsonSchema = {
 function answerContent(
   described: MethodDescription,
   status: string,
-  content: Content,
+  content: BodyKind,
 ): Record<string, unknown> {
   const { target, api } = described
   const types = writtenTypes(api.formats)

@@ -3,14 +3,14 @@ import { findAccessRule, satisfies } from '../auth/access.ts'
 import { insufficientScope, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
-import { printPath, type Target } from '../model/compile/routes.ts'
+import { printPath, type RouteTarget } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { OPERATIONS, type Operation } from '../model/types/operation.ts'
 import type { CallContext, OperationContext } from './context.ts'
 
 type Caller = Readonly<CallContext>
 
-export function collectionOf(target: Target): CollectionDefinition | undefined {
+export function collectionOf(target: RouteTarget): CollectionDefinition | undefined {
   return target.kind === 'root' ? undefined : target.collection
 }
 
@@ -55,7 +55,7 @@ export function requirePrincipal({ api, request, principal, base }: Caller): voi
 /** Lists the methods of a target that a client may use; all of them where it has not authenticated. */
 export function listAuthorizedMethods(
   context: Caller,
-  target: Target,
+  target: RouteTarget,
   methods: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
   if (!context.authenticated) return methods

@@ -14,7 +14,7 @@ import {
   type Match,
   printPath,
   type Router,
-  type Target,
+  type RouteTarget,
 } from '../model/compile/routes.ts'
 import type {
   ApiDefinition,
@@ -113,7 +113,7 @@ export class CallContext implements ListOptions {
   readonly request: HttpRequest
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
-  target: Target | undefined
+  target: RouteTarget | undefined
   /** The effective method. */
   method: string
   /** The name of the operation or action, once it is known. */
@@ -202,12 +202,12 @@ export class CallContext implements ListOptions {
   }
 
   /** The absolute address of a target. */
-  href(target: Target): string {
+  href(target: RouteTarget): string {
     return this.base + printPath(target, this.api.formats)
   }
 
   /** The same with the extension of the requested address, so that the client goes on in one format. */
-  hrefAsRequested(target: Target): string {
+  hrefAsRequested(target: RouteTarget): string {
     const href = this.href(target)
     return this.extension === undefined ? href : `${href}.${this.extension}`
   }

@@ -11,14 +11,14 @@ import {
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
-import { CACHE_BUSTER, compileQueryReader, type Query, type QueryOptions } from '../query.ts'
+import { CACHE_BUSTER, compileQueryReader, type ParsedQuery, type QueryOptions } from '../query.ts'
 import { parseCursor } from './cursor.ts'
 
 export interface ListReaderOptions extends QueryOptions, Omit<WindowOptions, 'sort'> {}
 
 /** A list request. It is remembered for other requests: nothing in it may be changed. */
 export interface ListRequest {
-  readonly query: Query
+  readonly query: ParsedQuery
   readonly window: Window
   readonly links: LinkQuery
   /** Whether the query names a page: then a `Range` is ignored, and a format that streams prints a page. */
@@ -79,7 +79,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   }
 
   /** Moves a remembered request to another place; `undefined` if the whole query must be read. */
-  function atPlace(known: ReadRequest, { name, value }: Place): ListRequest | undefined {
+  function atPlace(known: ReadRequest, { name, value }: ListPlace): ListRequest | undefined {
     const { limit } = known.window
     if (name === 'offset') {
       if (!/^\d{1,15}$/.test(value)) return undefined
@@ -90,7 +90,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   }
 
   /** @param place the parameter that was cut from the text; the query may have more of them. */
-  function remember(rest: string, place: Place | undefined, request: ReadRequest): void {
+  function remember(rest: string, place: ListPlace | undefined, request: ReadRequest): void {
     const { window } = request
     if (window.by === 'range' || (!place && request.places > 0) || request.places > 1) return
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
@@ -112,13 +112,13 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   }
 }
 
-interface Place {
+interface ListPlace {
   readonly name: 'cursor' | 'offset'
   readonly value: string
 }
 
 /** Cuts the first `cursor=…` or `offset=…` out of the text of a query. */
-function cutPlace(text: string): { rest: string; place: Place | undefined } {
+function cutPlace(text: string): { rest: string; place: ListPlace | undefined } {
   for (const name of ['cursor', 'offset'] as const) {
     const start = text.startsWith(`${name}=`) ? 0 : text.indexOf(`&${name}=`)
     if (start === -1) continue

@@ -48,7 +48,7 @@ export {
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
-export { type Query, type QueryOptions, readQuery } from '../query.ts'
+export { type ParsedQuery, type QueryOptions, readQuery } from '../query.ts'
 export type { Field, Fields } from '../schema/fields.ts'
 export { fieldsOf } from '../schema/zod-fields.ts'
 export type { Filter, Operator } from '../store/filter.ts'

@@ -4,7 +4,7 @@ import { binaries } from './blob.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { hasAsyncCheck, OWN_MESSAGES } from './parse.ts'
-import { type Def, listParts, type Schema } from './zod-fields.ts'
+import { listParts, type Schema, type SchemaDef } from './zod-fields.ts'
 
 const ACCEPTED: ReadonlySet<string> = new Set([
   ...['object', 'record', 'array', 'tuple', 'union', 'lazy', 'optional', 'nullable', 'nonoptional'],
@@ -70,7 +70,7 @@ export function checkObjectSchema(where: string, schema: Schema): void {
   )
 }
 
-function unwrap(schema: Schema): Def {
+function unwrap(schema: Schema): SchemaDef {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   if (def.type === 'lazy') return unwrap(def.getter())
   return 'innerType' in def ? unwrap(def.innerType) : def
@@ -113,7 +113,7 @@ const IN_UNION = 'z.strictObject(), z.looseObject() or z.discriminatedUnion()'
 const CONTAINERS: ReadonlySet<string> = new Set(['object', 'record', 'array', 'tuple'])
 
 /** The function of zod that made a schema. */
-function findKind(def: Def): string {
+function findKind(def: SchemaDef): string {
   if (def.type !== 'pipe') return def.type
   const [first, second] = [def.in._zod.def.type, def.out._zod.def.type]
   if (first === 'transform') return 'preprocess'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Awaitable } from '../base/values.ts'
 import { listParts, type Schema } from './zod-fields.ts'
 
-type Result = z.ZodSafeParseResult<unknown>
+type ParseResult = z.ZodSafeParseResult<unknown>
 
 /**
  * Leaves every message empty for `toIssues` to fill in, but for those of the schema's author, of
@@ -26,7 +26,7 @@ function isEnglish(localeError: z.core.$ZodErrorMap | undefined): boolean {
 }
 
 /** Compiles the parser of a schema: it answers at once unless the schema has an asynchronous check. */
-export function compileParser(schema: Schema): (value: unknown) => Awaitable<Result> {
+export function compileParser(schema: Schema): (value: unknown) => Awaitable<ParseResult> {
   let asynchronous = hasAsyncCheck(schema)
   const compiled = asynchronous ? schema : z.compile(schema)
   return value => {

@@ -26,11 +26,11 @@ export function toZod(schema: SomeSchema): Schema {
 }
 
 /** The definition of a schema, as zod keeps it. */
-export type Def = z.core.$ZodTypes['_zod']['def']
+export type SchemaDef = z.core.$ZodTypes['_zod']['def']
 
 /** Lists the schemas inside a schema; those of properties with their names. */
 export function listParts(
-  def: Def,
+  def: SchemaDef,
 ): readonly (readonly [name: string | undefined, part: Schema])[] {
   switch (def.type) {
     case 'object': {

@@ -40,10 +40,10 @@ export type { ColumnOptions } from './table/columns.ts'
 export type { TableMappingOptions } from './table/table-mapping.ts'
 
 /** Runs work on the table of a store, once it is open. */
-type Access = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
+type WithTable = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
 
 /** A store, as its transactions see it. */
-interface Member {
+interface Participant {
   readonly shared: SharedDatabase
   /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
   enter(): void
@@ -53,7 +53,7 @@ interface Member {
   bind(opened: PromiseSettledResult<Table>, transaction: StatementSession): Store
 }
 
-const members = new WeakMap<object, Member>()
+const members = new WeakMap<object, Participant>()
 
 /**
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
@@ -131,7 +131,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
 
   /** Runs work that `close` waits for. */
-  const use: Access = async work => {
+  const use: WithTable = async work => {
     enter()
     try {
       return await work(table ?? (await open()), session)
@@ -141,8 +141,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
 
   /** Builds the methods of a store. @param access gives them its table and a session. */
-  function methodsOn(access: Access) {
-    const write: Access = work =>
+  function methodsOn(access: WithTable) {
+    const write: WithTable = work =>
       access((opened, on) => work(opened, on).catch(error => rethrow(error, opened)))
     /** Reads the table and those that its filters reach into. */
     const read = <T>(
@@ -213,7 +213,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           'A transaction takes stores of one database: those with the same Kysely',
         )
       })
-      const entered: Member[] = []
+      const entered: Participant[] = []
       try {
         for (const member of participants) {
           member.enter()
@@ -222,7 +222,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         // A transaction may occupy the only connection: tables are opened before it begins.
         const opened = await Promise.allSettled(participants.map(async member => member.open()))
         const run = (transaction: StatementSession) =>
-          work(opened.map((each, at) => (participants[at] as Member).bind(each, transaction))) // one for each
+          work(opened.map((each, at) => (participants[at] as Participant).bind(each, transaction))) // one for each
         return await runTransaction(session, database, run, call)
       } finally {
         for (const member of entered) member.leave()

@@ -33,17 +33,17 @@ export {
   type Identity,
   type KeySlice,
   type ListOptions,
-  type Page,
   type PositionSlice,
   type Shape,
   type Slice,
   type Store,
   type Stored,
   type StoreOptions,
+  type StorePage,
+  type StoreWriteOptions,
   type TotalMode,
   throwIfAborted,
   toPage,
-  type WriteOptions,
 } from '../store/store.ts'
 export { UniqueValues } from '../store/unique-values.ts'
 export { type ItemPlace, scanStore } from './scan-store.ts'

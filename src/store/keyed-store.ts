@@ -1,7 +1,7 @@
 // Idempotency keys of a store that does not keep them itself: in this process, or nowhere.
 import { type Awaitable, andThen } from '../base/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
-import { buildAnswer, type Store, type Stored, type WriteOptions } from './store.ts'
+import { buildAnswer, type Store, type Stored, type StoreWriteOptions } from './store.ts'
 
 /** A store with the methods for idempotency keys. */
 export type KeyedStore = Store & Required<Pick<Store, 'claim' | 'complete'>>
@@ -51,8 +51,8 @@ function isKeyed(store: Store): store is KeyedStore {
 function addRecords(store: Store, records: Records): KeyedStore {
   /** Does a write, and keeps the answer of its key. */
   function keyWrite<T extends Stored | boolean | undefined>(
-    options: WriteOptions | undefined,
-    write: (options: WriteOptions | undefined) => Awaitable<T>,
+    options: StoreWriteOptions | undefined,
+    write: (options: StoreWriteOptions | undefined) => Awaitable<T>,
   ): Awaitable<T> {
     const key = options?.idempotencyKey
     if (!options || key === undefined) return write(options)

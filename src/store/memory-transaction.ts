@@ -11,15 +11,15 @@ import {
   buildAnswer,
   type Id,
   type KeepOptions,
-  type Page,
   type Shape,
   type Slice,
   type Store,
   type Stored,
   type StoreOptions,
+  type StorePage,
+  type StoreWriteOptions,
   throwIfAborted,
   toPage,
-  type WriteOptions,
 } from './store.ts'
 import {
   keepTransactions,
@@ -174,7 +174,7 @@ class Overlay {
   }
 
   /** Lists the items of the store with the changes: as many more are read as the changes may replace. */
-  #list(selection: Selection, slice: Slice, wantsTotal: boolean): Page {
+  #list(selection: Selection, slice: Slice, wantsTotal: boolean): StorePage {
     const { source } = this.#base
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const offset = 'offset' in slice ? slice.offset : 0
@@ -195,13 +195,13 @@ class Overlay {
     return toPage(sliced, slice, wantsTotal ? total : undefined)
   }
 
-  #openWrite(options: WriteOptions | undefined): void {
+  #openWrite(options: StoreWriteOptions | undefined): void {
     this.#open(options)
     const key = options?.idempotencyKey
     if (key !== undefined) this.#base.requireClaim(key)
   }
 
-  #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
+  #answer(options: StoreWriteOptions | undefined, row: Stored | undefined): void {
     const key = options?.idempotencyKey
     if (key === undefined) return
     this.#answers.set(key, { answer: buildAnswer(options, row), options })

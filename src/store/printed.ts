@@ -1,6 +1,6 @@
 // Prints stored items as JSON, once each, and cuts pages by the size of their items.
 import { printHttpDate } from '../http/date.ts'
-import type { Page, PrintedItem, Slice, Stored } from './store.ts'
+import type { PrintedItem, Slice, Stored, StorePage } from './store.ts'
 
 /** Texts of more bytes are printed each time. */
 const MAX_KEPT = 64 * 1024
@@ -21,7 +21,7 @@ export function printItem(stored: Stored): PrintedItem {
  * place from which the slice is read stay.
  * @param maxBytes absent: the page stays as it is.
  */
-export function cutPage(page: Page, slice: Slice, maxBytes: number | undefined): Page {
+export function cutPage(page: StorePage, slice: Slice, maxBytes: number | undefined): StorePage {
   if (maxBytes === undefined) return page
   const { items } = page
   const backward = 'key' in slice && slice.backward

@@ -84,7 +84,8 @@ export type Slice = PositionSlice | KeySlice
 /** How to count: every item, by the database's own estimate, or not at all. */
 export type TotalMode = 'exact' | 'estimated' | 'none'
 
-export interface Page {
+/** What a store read for a slice. */
+export interface StorePage {
   /** At most `limit` items, and no more than `maxBytes` allow. */
   readonly items: readonly Stored[]
   /** Whether further items follow in the direction of the slice; false where `limit` is 0. */
@@ -121,7 +122,8 @@ export interface KeepOptions extends StoreOptions {
   readonly keepFor?: number | undefined
 }
 
-export interface WriteOptions extends KeepOptions {
+/** Options of a write to a store. */
+export interface StoreWriteOptions extends KeepOptions {
   /** A claimed idempotency key, to be completed in the same step as the write. */
   readonly idempotencyKey?: string | undefined
   /**
@@ -189,7 +191,7 @@ export interface Store {
     slice: Slice,
     totalMode: TotalMode,
     options?: ListOptions,
-  ): Awaitable<Page>
+  ): Awaitable<StorePage>
 
   /**
    * Counts the items that pass the filters and the search; `undefined` with `none`.
@@ -217,7 +219,7 @@ export interface Store {
    * key whose claim has expired: another request may have it.
    * @example const blue = await store.create({ color: 'blue' })
    */
-  create(values: Item, options?: WriteOptions): Awaitable<Stored>
+  create(values: Item, options?: StoreWriteOptions): Awaitable<Stored>
 
   /**
    * Replaces the values of an item, if it is still at this version, in one step.
@@ -230,7 +232,7 @@ export interface Store {
     id: Id,
     version: string,
     values: Item,
-    options?: WriteOptions,
+    options?: StoreWriteOptions,
   ): Awaitable<Stored | undefined>
 
   /**
@@ -239,7 +241,7 @@ export interface Store {
    * @throws ReferenceConflictError, UnavailableError
    * @example const gone = await store.delete(red.id, red.version)
    */
-  delete(id: Id, version: string, options?: WriteOptions): Awaitable<boolean>
+  delete(id: Id, version: string, options?: StoreWriteOptions): Awaitable<boolean>
 
   /**
    * Finds items by their ids, at most 500. This and the next two are for a place that does it faster than one by one,
@@ -328,7 +330,11 @@ export const BATCH_ITEMS = 200
 export const BATCH_BYTES = 256 * 1024
 
 /** Makes a page of the items found for a slice with one more item than its limit. */
-export function toPage(found: readonly Stored[], slice: Slice, total: number | undefined): Page {
+export function toPage(
+  found: readonly Stored[],
+  slice: Slice,
+  total: number | undefined,
+): StorePage {
   const more = found.length > slice.limit
   const backward = 'key' in slice && slice.backward
   const items = more ? (backward ? found.slice(1) : found.slice(0, -1)) : found
@@ -341,7 +347,10 @@ export function toAnswer({ id, item, version, updatedAt }: Stored) {
 }
 
 /** Makes the answer to keep under the idempotency key of a write; `written` is absent for a deletion. */
-export function buildAnswer(options: WriteOptions | undefined, written: Stored | undefined): Json {
+export function buildAnswer(
+  options: StoreWriteOptions | undefined,
+  written: Stored | undefined,
+): Json {
   if (options?.answer) return options.answer(written)
   return written ? toAnswer(written) : null
 }

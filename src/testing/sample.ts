@@ -7,7 +7,15 @@ import type { Filter, Operator } from '../store/filter.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import { type Selection, type SortKey, withTieBreak } from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
-import type { Id, Identity, Shape, Slice, Store, Stored, WriteOptions } from '../store/store.ts'
+import type {
+  Id,
+  Identity,
+  Shape,
+  Slice,
+  Store,
+  Stored,
+  StoreWriteOptions,
+} from '../store/store.ts'
 
 /**
  * Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. Only
@@ -162,7 +170,7 @@ export async function change(
   store: Store,
   { id, version }: Stored,
   values: Item,
-  options?: WriteOptions,
+  options?: StoreWriteOptions,
 ): Promise<Stored> {
   return present(await store.update(id, version, values, options))
 }

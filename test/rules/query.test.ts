@@ -10,11 +10,11 @@ import {
   fieldsOf,
   matcher,
   type Parameter,
+  type ParsedQuery,
   parseParameters,
   parseSort,
   printParameters,
   printSort,
-  type Query,
   readQuery,
   type SortKey,
 } from '../../src/rules/index.ts'
@@ -112,7 +112,7 @@ const fields = new Map([
 ])
 const options = { fields, id: 'id', createdAt: 'at' }
 
-function read(text: string): { query: Query; issues: Issue[] } {
+function read(text: string): { query: ParsedQuery; issues: Issue[] } {
   const issues: Issue[] = []
   const parameters: Parameter[] = parseParameters(text) ?? []
   return { query: readQuery(parameters, options, issues), issues }

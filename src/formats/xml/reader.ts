@@ -7,7 +7,7 @@ import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
 import { checkJson, checkName, valueIssue } from '../json-value.ts'
-import type { Shape, Type } from './shape.ts'
+import type { Type, XmlShape } from './shape.ts'
 import { checkXml, isBlank, readText } from './syntax.ts'
 import { MEMBER } from './writer.ts'
 
@@ -57,7 +57,7 @@ interface Element {
  */
 export async function parseXml(
   text: string,
-  shape: Shape,
+  shape: XmlShape,
   limits: Limits,
   collected?: Issue[],
   path = '',
@@ -113,7 +113,7 @@ function isType(text = ''): text is Type {
   return TYPE.test(text)
 }
 
-function readElement(element: Element, shape: Shape, path: string, issues: Issue[]): Json {
+function readElement(element: Element, shape: XmlShape, path: string, issues: Issue[]): Json {
   checkAttributes(element, path, issues)
   const { text, children, attributes } = element
   const { nil = attributes['xsi:nil'], encoding } = attributes
@@ -148,7 +148,7 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
 
 function readObject(
   children: readonly Element[],
-  shape: Shape,
+  shape: XmlShape,
   path: string,
   issues: Issue[],
 ): Item {

@@ -21,7 +21,7 @@ const TYPES: Readonly<Partial<Record<Field['kind'], Type>>> = {
   record: 'object',
 }
 
-export interface Shape {
+export interface XmlShape {
   readonly field: Field
   /** The type of every element of this shape; absent for `any` and most unions. */
   readonly only: Type | undefined
@@ -30,16 +30,16 @@ export interface Shape {
   /** The type of an element that contains elements and has no `type`. */
   readonly structure: 'object' | 'array'
   /** Finds the shape of an object's or record's property. */
-  readonly property: (name: string) => Shape
+  readonly property: (name: string) => XmlShape
   /** Finds the shape of an array's element. */
-  readonly element: () => Shape
+  readonly element: () => XmlShape
 }
 
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
 const findShape = memoize(createShape)
 
 /** Finds the shape of a field, or of any value. */
-export function shapeOf(field: Field = ANY): Shape {
+export function shapeOf(field: Field = ANY): XmlShape {
   return findShape(field)
 }
 
@@ -49,7 +49,7 @@ export const objectShape = memoize((properties: Fields) =>
 )
 
 /** Whether a value needs a `type` attribute to be read back as it is. */
-export function needsType(value: Json, type: Type, shape: Shape): boolean {
+export function needsType(value: Json, type: Type, shape: XmlShape): boolean {
   const { field, only } = shape
   if (only !== undefined) {
     if (type !== only) return true
@@ -63,7 +63,7 @@ export function needsType(value: Json, type: Type, shape: Shape): boolean {
   return size === 0 || type !== shape.structure
 }
 
-function createShape(field: Field): Shape {
+function createShape(field: Field): XmlShape {
   const options = optionsOf(field)
   const types = new Set(options.map(({ kind }) => TYPES[kind]))
   const [first] = types

@@ -1,7 +1,7 @@
 // JSON values to XML elements, by shapes.
 import { memoize } from '../../base/memoize.ts'
 import { type Item, isObject, type Json } from '../../base/values.ts'
-import { needsType, type Shape, type Type } from './shape.ts'
+import { needsType, type Type, type XmlShape } from './shape.ts'
 import { isElementName, printJsonText, printText } from './syntax.ts'
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -12,7 +12,7 @@ const ELEMENT = 'item'
 export const MEMBER = 'member'
 
 /** Prints a document with a root of this name. */
-export function printDocument(name: string, shape: Shape, value: Json): string {
+export function printDocument(name: string, shape: XmlShape, value: Json): string {
   return DECLARATION + compileElement(name, shape)(value)
 }
 
@@ -20,7 +20,7 @@ export function printDocument(name: string, shape: Shape, value: Json): string {
 export function printList(
   name: string,
   itemName: string,
-  shape: Shape,
+  shape: XmlShape,
   items: readonly Item[],
 ): string {
   const { open, close } = printTags(name)
@@ -34,7 +34,7 @@ export function printList(
 type ElementWriter = (value: Json) => string
 
 /** Compiles the writer of an element. */
-function compileElement(name: string, shape: Shape): ElementWriter {
+function compileElement(name: string, shape: XmlShape): ElementWriter {
   const { open, close } = printTags(name)
   const plain = `${open}>`
   const content = compileContent(shape)
@@ -68,7 +68,7 @@ interface ContentWriter {
 }
 
 /** Compiles the writer of the content of an array or an object, once for each shape. */
-const compileContent = memoize((shape: Shape): ContentWriter => {
+const compileContent = memoize((shape: XmlShape): ContentWriter => {
   const properties = new Map(
     listNames(shape).map(name => [name, compileElement(name, shape.property(name))]),
   )
@@ -94,7 +94,7 @@ const compileContent = memoize((shape: Shape): ContentWriter => {
   }
 })
 
-function listNames({ field }: Shape): string[] {
+function listNames({ field }: XmlShape): string[] {
   const objects = [field, ...(field.options ?? [])]
   return objects.flatMap(({ properties }) => [...(properties?.keys() ?? [])])
 }

@@ -10,7 +10,7 @@ import type { Field, Fields } from '../../schema/fields.ts'
 import type { Format, Representation } from '../format.ts'
 import { readText } from '../read-body.ts'
 import { parseXml } from './reader.ts'
-import { objectShape, type Shape, shapeOf } from './shape.ts'
+import { objectShape, shapeOf, type XmlShape } from './shape.ts'
 import { printDocument, printList } from './writer.ts'
 
 /** `application/xml`, written and read by the schema; `.xml`. */
@@ -60,6 +60,6 @@ function printXml(representation: Representation): string {
   }
 }
 
-function rootShape(fields: Fields | undefined): Shape {
+function rootShape(fields: Fields | undefined): XmlShape {
   return fields ? objectShape(fields) : shapeOf()
 }

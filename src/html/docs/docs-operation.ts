@@ -5,29 +5,29 @@ import { controlId, hidden, printForm, printSelect } from '../pages/form.ts'
 import type { FormAction } from '../pages/page-view.ts'
 import { printCall, printCurl } from './docs-samples.ts'
 import {
+  type DocsSchema,
   describeType,
   findShared,
   listProperties,
   makeSample,
   type Property,
-  type Schema,
 } from './docs-schema.ts'
 import type { DocsView } from './docs-view.ts'
 
-export interface Parameter extends Property {
+export interface DocsParameter extends Property {
   readonly in: 'query' | 'header' | 'path'
   readonly style?: string
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+type ContentSchemas = Readonly<Record<string, { readonly schema?: DocsSchema }>>
 
 interface Response {
   readonly description: string
   readonly headers?: Readonly<Record<string, object>>
-  readonly content?: Content
+  readonly content?: ContentSchemas
 }
 
-export interface Operation {
+export interface DocsOperation {
   readonly path: string
   readonly method: string
   readonly operationId: string
@@ -35,8 +35,8 @@ export interface Operation {
   readonly deprecated?: boolean
   readonly tags?: readonly string[]
   /** The parameters of the path, then its own. */
-  readonly parameters: readonly Parameter[]
-  readonly requestBody?: { readonly content: Content }
+  readonly parameters: readonly DocsParameter[]
+  readonly requestBody?: { readonly content: ContentSchemas }
   readonly responses: Readonly<Record<string, Response>>
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
 }
@@ -44,7 +44,7 @@ export interface Operation {
 const FILES = 'multipart/form-data'
 const JSON_TYPE = 'application/json'
 
-export function printOperation(operation: Operation, view: DocsView): Markup {
+export function printOperation(operation: DocsOperation, view: DocsView): Markup {
   const { method, path, operationId, summary, deprecated } = operation
   return markup`<details class="operation"${view.values.get('operation') === operationId && raw(' open')}><summary><b class="${`method ${method.toLowerCase()}`}">${method}</b> <code>${path}</code> <span>${summary}</span></summary>
 <div class="inside" id="${operationId}">
@@ -58,11 +58,11 @@ ${printBody(operation)}
 </div></details>`
 }
 
-function needsCredentials({ security }: Operation): boolean {
+function needsCredentials({ security }: DocsOperation): boolean {
   return security?.every(each => Object.keys(each).length > 0) ?? false
 }
 
-function printSecurity(operation: Operation): Part {
+function printSecurity(operation: DocsOperation): Part {
   if (!needsCredentials(operation)) return undefined
   const { security = [] } = operation
   const scopes = [...new Set(security.flatMap(each => Object.values(each).flat()))]
@@ -77,7 +77,7 @@ export function printProperties(properties: readonly Property[]): Markup {
   )}</dl>`
 }
 
-function describe(schema: Schema, description = schema.description): string {
+function describe(schema: DocsSchema, description = schema.description): string {
   const { readOnly, default: value, examples, format, pattern } = schema
   const parts = [
     // A description, or the name of a format, says more than the pattern.
@@ -93,7 +93,7 @@ function describe(schema: Schema, description = schema.description): string {
 }
 
 /** Prints what a schema holds: its properties, or the type of a value without any. */
-export function printSchema(schema: Schema): Markup {
+export function printSchema(schema: DocsSchema): Markup {
   const properties = listProperties(schema)
   const { ref: _ref, ...unnamed } = schema
   return properties.length > 0
@@ -101,13 +101,13 @@ export function printSchema(schema: Schema): Markup {
     : markup`<p>${describeType(unnamed)}<span class="hint">${describe(schema)}</span></p>`
 }
 
-function printType(schema: Schema): Part {
+function printType(schema: DocsSchema): Part {
   const name = findShared(schema)
   const text = describeType(schema)
   return name === undefined ? text : markup`<a href="${`#schema-${name}`}">${text}</a>`
 }
 
-function printParameters({ parameters }: Operation): Part {
+function printParameters({ parameters }: DocsOperation): Part {
   const groups = [
     ['Path', 'path'],
     ['Query', 'query'],
@@ -120,21 +120,23 @@ function printParameters({ parameters }: Operation): Part {
 }
 
 /** Finds the body to show: JSON, else the first media type with a schema. */
-function findBody({ requestBody }: Operation): { type: string; schema: Schema } | undefined {
+function findBody({
+  requestBody,
+}: DocsOperation): { type: string; schema: DocsSchema } | undefined {
   const bodies = Object.entries(requestBody?.content ?? {}).flatMap(([type, { schema }]) =>
     schema ? [{ type, schema }] : [],
   )
   return bodies.find(({ type }) => type === JSON_TYPE) ?? bodies[0]
 }
 
-function printBody(operation: Operation): Part {
+function printBody(operation: DocsOperation): Part {
   const schema = findBody(operation)?.schema
   if (!schema) return undefined
   const types = Object.keys(operation.requestBody?.content ?? {})
   return markup`<h4>Body</h4>${printSchema(schema)}<p class="hint">As ${types.join(', ')}</p>`
 }
 
-function printResponses({ responses }: Operation): Markup {
+function printResponses({ responses }: DocsOperation): Markup {
   const known = Object.entries(responses)
   const good = known.filter(([status]) => /^[23]/.test(status))
   const bad = known.filter(([status]) => /^[45]/.test(status))
@@ -145,19 +147,19 @@ function printResponses({ responses }: Operation): Markup {
   })}<div><dt>Errors</dt><dd>${bad.map(([status, { description }]) => `${status} ${description}`).join(', ')}</dd></div></dl>`
 }
 
-function listIds({ parameters }: Operation): Parameter[] {
+function listIds({ parameters }: DocsOperation): DocsParameter[] {
   return parameters.filter(each => each.in === 'path')
 }
 
 /** Fills the parameters of a path in; `undefined` while one is not chosen. */
-function fillPath(operation: Operation, { values }: DocsView): string | undefined {
+function fillPath(operation: DocsOperation, { values }: DocsView): string | undefined {
   if (!listIds(operation).every(({ name }) => values.has(name))) return undefined
   return operation.path.replace(/\{(\w+)\}/g, (_, name) =>
     encodeURIComponent(values.get(name) ?? ''),
   )
 }
 
-function printIdForm(operation: Operation, { href, tag = '', values }: DocsView): Part {
+function printIdForm(operation: DocsOperation, { href, tag = '', values }: DocsView): Part {
   const { operationId } = operation
   const ids = listIds(operation)
   if (ids.length === 0) return undefined
@@ -169,7 +171,7 @@ function printIdForm(operation: Operation, { href, tag = '', values }: DocsView)
   )}<button class="quiet">Use</button></form>`
 }
 
-function printTry(operation: Operation, view: DocsView): Part {
+function printTry(operation: DocsOperation, view: DocsView): Part {
   const { method, path, operationId } = operation
   const filled = fillPath(operation, view)
   if (filled === undefined) return undefined
@@ -194,7 +196,7 @@ function printPatchForms(action: FormAction, fields: Fields): Markup {
 }
 
 /** Prints a form for a query; the server ignores the parameters that stay empty. */
-function printQueryForm({ operationId, parameters }: Operation, href: string): Markup {
+function printQueryForm({ operationId, parameters }: DocsOperation, href: string): Markup {
   const controls = parameters.flatMap(({ name, schema, required, in: place }) => {
     if (place !== 'query') return []
     const id = controlId(operationId, name)
@@ -208,7 +210,7 @@ function printQueryForm({ operationId, parameters }: Operation, href: string): M
   return markup`<form method="get" action="${href}">${controls.length > 0 && markup`<div class="fields">${controls}</div>`}<p><button>GET</button></p></form>`
 }
 
-function printLines(operation: Operation, view: DocsView): Markup {
+function printLines(operation: DocsOperation, view: DocsView): Markup {
   const { method, path, operationId, parameters, requestBody } = operation
   const multipart = requestBody?.content[FILES]?.schema
   const files = Object.entries(multipart?.properties ?? {}).flatMap(([name, { format }]) =>
@@ -233,7 +235,7 @@ function printLines(operation: Operation, view: DocsView): Markup {
 }
 
 /** Makes a query: the required parameters, else the first filter of an enumeration. */
-function sampleQuery(parameters: readonly Parameter[]): Record<string, string> | undefined {
+function sampleQuery(parameters: readonly DocsParameter[]): Record<string, string> | undefined {
   const queries = parameters.filter(each => each.in === 'query')
   const needed = queries.filter(({ required }) => required)
   const filters = queries.filter(({ schema }) => schema.enum).slice(0, 1)

@@ -2,7 +2,7 @@
 import { type Item, isObject, type Json, type Scalar } from '../../base/values.ts'
 
 /** The keywords of a schema that are read here. */
-export interface Schema {
+export interface DocsSchema {
   /** The name of a shared schema. */
   readonly ref?: string
   readonly type?: string | readonly string[]
@@ -24,15 +24,15 @@ export interface Schema {
   readonly minItems?: number
   readonly maxItems?: number
   readonly pattern?: string
-  readonly properties?: Readonly<Record<string, Schema>>
+  readonly properties?: Readonly<Record<string, DocsSchema>>
   readonly required?: readonly string[]
-  readonly propertyNames?: Schema
-  readonly additionalProperties?: Schema | boolean
-  readonly items?: Schema | false
-  readonly prefixItems?: readonly Schema[]
-  readonly anyOf?: readonly Schema[]
-  readonly oneOf?: readonly Schema[]
-  readonly allOf?: readonly Schema[]
+  readonly propertyNames?: DocsSchema
+  readonly additionalProperties?: DocsSchema | boolean
+  readonly items?: DocsSchema | false
+  readonly prefixItems?: readonly DocsSchema[]
+  readonly anyOf?: readonly DocsSchema[]
+  readonly oneOf?: readonly DocsSchema[]
+  readonly allOf?: readonly DocsSchema[]
 }
 
 /**
@@ -60,7 +60,7 @@ export function resolveReferences(document: Item): Item {
 }
 
 /** Removes `null` from the values of a schema; returns a schema without `null` as it is. */
-function withoutNull(schema: Schema): Schema {
+function withoutNull(schema: DocsSchema): DocsSchema {
   const { type, anyOf, ...common } = schema
   if (Array.isArray(type)) {
     const types = type.filter(each => each !== 'null')
@@ -72,19 +72,19 @@ function withoutNull(schema: Schema): Schema {
 }
 
 /** Describes the type of a schema: `integer from 0`, `one of red, blue`, `list of string`. */
-export function describeType(schema: Schema): string {
+export function describeType(schema: DocsSchema): string {
   if (schema.ref !== undefined) return schema.ref
   const values = withoutNull(schema)
   return describeValues(values) + (values === schema ? '' : ' or null')
 }
 
 /** Finds the shared schema that a schema is, or that its values are of. */
-export function findShared(schema: Schema): string | undefined {
+export function findShared(schema: DocsSchema): string | undefined {
   const { ref, items, additionalProperties: values } = withoutNull(schema)
   return ref ?? (items || undefined)?.ref ?? (typeof values === 'object' ? values.ref : undefined)
 }
 
-function describeValues(schema: Schema): string {
+function describeValues(schema: DocsSchema): string {
   const { ref, type, format, contentEncoding } = schema
   if (ref !== undefined) return ref
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -98,16 +98,16 @@ function describeValues(schema: Schema): string {
   return `${types.join(' or ')}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
 }
 
-function listOptions({ oneOf, anyOf = [] }: Schema): readonly Schema[] {
+function listOptions({ oneOf, anyOf = [] }: DocsSchema): readonly DocsSchema[] {
   return oneOf ?? anyOf
 }
 
-function joinTypes(schemas: readonly Schema[]): string {
+function joinTypes(schemas: readonly DocsSchema[]): string {
   return [...new Set(schemas.map(describeType))].join(' or ')
 }
 
 /** A tuple is described as in TypeScript: `[number, ...string]`. */
-function describeList({ prefixItems, items, minItems, maxItems }: Schema): string {
+function describeList({ prefixItems, items, minItems, maxItems }: DocsSchema): string {
   if (prefixItems) {
     const rest = items ? [`...${describeType(items)}`] : []
     return `[${[...prefixItems.map(describeType), ...rest].join(', ')}]`
@@ -116,14 +116,14 @@ function describeList({ prefixItems, items, minItems, maxItems }: Schema): strin
   return `${items ? `list of ${describeType(items)}` : 'list'}${bounds && `,${bounds} items`}`
 }
 
-function describeObject({ properties, propertyNames, additionalProperties }: Schema): string {
+function describeObject({ properties, propertyNames, additionalProperties }: DocsSchema): string {
   if (properties || typeof additionalProperties !== 'object') return 'object'
   const keys = propertyNames?.enum
   const known = keys ? ` with keys ${keys.join(', ')}` : ''
   return `object of ${describeType(additionalProperties)}${known}`
 }
 
-function describeBounds(schema: Schema): string {
+function describeBounds(schema: DocsSchema): string {
   const { minLength, maxLength, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
   const safe = (bound: number | undefined) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : undefined
@@ -152,7 +152,7 @@ function printBounds(
 const MAX_DEPTH = 4
 
 /** Lists the objects that a schema may be: itself, or the options of its union. */
-function listObjects(schema: Schema, depth = 0): readonly Schema[] {
+function listObjects(schema: DocsSchema, depth = 0): readonly DocsSchema[] {
   if (schema.properties || depth > MAX_DEPTH) return [schema]
   return listOptions(schema).flatMap(option => listObjects(option, depth + 1))
 }
@@ -160,7 +160,7 @@ function listObjects(schema: Schema, depth = 0): readonly Schema[] {
 /** A property of a body or an answer, or a parameter. */
 export interface Property {
   readonly name: string
-  readonly schema: Schema
+  readonly schema: DocsSchema
   readonly required?: boolean
   readonly description?: string
   /** When an object has the property, where some options of a union lack it. */
@@ -168,7 +168,7 @@ export interface Property {
 }
 
 /** Lists the properties of a schema by dotted paths, those of nested objects after their parent. */
-export function listProperties(schema: Schema, prefix = '', depth = 0): Property[] {
+export function listProperties(schema: DocsSchema, prefix = '', depth = 0): Property[] {
   const objects = listObjects(schema)
   const names = new Set(objects.flatMap(({ properties = {} }) => Object.keys(properties)))
   return [...names].flatMap(name => {
@@ -178,7 +178,7 @@ export function listProperties(schema: Schema, prefix = '', depth = 0): Property
 }
 
 /** Lists the properties of the objects within a schema: in itself, in a list, in a record. */
-function listNested(nullable: Schema, path: string, depth: number): Property[] {
+function listNested(nullable: DocsSchema, path: string, depth: number): Property[] {
   const schema = withoutNull(nullable)
   const { ref, items, additionalProperties: values } = schema
   if (ref !== undefined || depth > MAX_DEPTH) return []
@@ -190,7 +190,7 @@ function listNested(nullable: Schema, path: string, depth: number): Property[] {
 }
 
 /** Merges the property of each option of a union. */
-function mergeProperty(objects: readonly Schema[], name: string, prefix: string): Property {
+function mergeProperty(objects: readonly DocsSchema[], name: string, prefix: string): Property {
   const holders = objects.filter(({ properties = {} }) => Object.hasOwn(properties, name))
   const schemas = holders.flatMap(({ properties }) => properties?.[name] ?? [])
   const [first = {}] = schemas
@@ -208,11 +208,11 @@ function mergeProperty(objects: readonly Schema[], name: string, prefix: string)
 
 /** Names the discriminator and its values; `undefined` where the options have none. */
 function describeCondition(
-  objects: readonly Schema[],
-  holders: readonly Schema[],
+  objects: readonly DocsSchema[],
+  holders: readonly DocsSchema[],
 ): string | undefined {
   const names = Object.keys(objects[0]?.properties ?? {})
-  const constantOf = ({ properties }: Schema, name: string) => properties?.[name]?.const
+  const constantOf = ({ properties }: DocsSchema, name: string) => properties?.[name]?.const
   const key = names.find(name => objects.every(each => constantOf(each, name) !== undefined))
   if (key === undefined) return undefined
   const values = holders.map(each => JSON.stringify(constantOf(each, key)))
@@ -229,7 +229,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 }
 
 /** Makes a sample: the schema's example or default, else a value of its type. Ignores patterns. */
-export function makeSample(nullable: Schema, depth = 0): Json {
+export function makeSample(nullable: DocsSchema, depth = 0): Json {
   const schema = withoutNull(nullable)
   const [option] = listOptions(schema)
   const known = schema.examples?.[0] ?? schema.const ?? schema.default ?? schema.enum?.[0]
@@ -256,7 +256,7 @@ export function makeSample(nullable: Schema, depth = 0): Json {
 }
 
 /** Makes a number within the bounds, 1 where it may be. */
-function makeNumber(schema: Schema): number {
+function makeNumber(schema: DocsSchema): number {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema
   const [low, high] = [above ?? minimum ?? -Infinity, below ?? maximum ?? Infinity]
   const isValid = (value: number) =>
@@ -272,7 +272,10 @@ function makeNumber(schema: Schema): number {
 }
 
 /** Makes an object of its required properties, or of its first one. */
-function makeObject({ properties = {}, required = [], allOf = [] }: Schema, depth: number): Item {
+function makeObject(
+  { properties = {}, required = [], allOf = [] }: DocsSchema,
+  depth: number,
+): Item {
   const writable = Object.entries(properties).filter(([, { readOnly }]) => !readOnly)
   const either = allOf.flatMap(({ anyOf }) => anyOf?.[0]?.required ?? [])
   const needed = writable.filter(([name]) => required.includes(name) || either.includes(name))

@@ -7,8 +7,13 @@ import type { RequestContext } from '../../operations/context.ts'
 import { type Markup, markup, type Part } from '../markup.ts'
 import { printFrame } from '../pages/page.ts'
 import { DOCS_STYLE, STYLE } from '../style.ts'
-import { type Operation, type Parameter, printOperation, printSchema } from './docs-operation.ts'
-import { resolveReferences, type Schema } from './docs-schema.ts'
+import {
+  type DocsOperation,
+  type DocsParameter,
+  printOperation,
+  printSchema,
+} from './docs-operation.ts'
+import { type DocsSchema, resolveReferences } from './docs-schema.ts'
 import { buildDocsView, type DocsView } from './docs-view.ts'
 
 /** The parts of a document that are read here. */
@@ -26,13 +31,13 @@ interface Document {
   }
 }
 
-type PathItem = { readonly parameters?: readonly Parameter[] } & Readonly<
-  Record<Method, Operation | undefined>
+type PathItem = { readonly parameters?: readonly DocsParameter[] } & Readonly<
+  Record<DocsMethod, DocsOperation | undefined>
 >
 
 /** HEAD is not shown: it is where GET is. */
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
-type Method = (typeof METHODS)[number]
+type DocsMethod = (typeof METHODS)[number]
 
 export const docs: DocsPrinter = {
   style: `${STYLE}${DOCS_STYLE}`,
@@ -69,7 +74,7 @@ function toPage(href: string, tag: string): string {
 }
 
 /** Lists the operations of a collection, or those outside of collections. */
-function listOperations({ paths }: Document, tag: string | undefined): Operation[] {
+function listOperations({ paths }: Document, tag: string | undefined): DocsOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap(method => {
       const { [method]: operation, parameters: shared = [] } = item
@@ -81,7 +86,7 @@ function listOperations({ paths }: Document, tag: string | undefined): Operation
 }
 
 /** A filter takes a value, or an object of operators, which its description lists. */
-function takeValue(parameter: Parameter): Parameter {
+function takeValue(parameter: DocsParameter): DocsParameter {
   const { style, schema } = parameter
   return style === 'deepObject' ? { ...parameter, schema: schema.anyOf?.[0] ?? schema } : parameter
 }
@@ -132,9 +137,9 @@ ${paths.map(
 }
 
 /** Lists the shared schemas of bodies and successful answers, with those that they contain. */
-function listSchemas(operations: readonly Operation[]): [string, Schema][] {
-  const found = new Map<string, Schema>()
-  const visit = (part: Schema | object): void => {
+function listSchemas(operations: readonly DocsOperation[]): [string, DocsSchema][] {
+  const found = new Map<string, DocsSchema>()
+  const visit = (part: DocsSchema | object): void => {
     if ('ref' in part && part.ref !== undefined) {
       if (found.has(part.ref)) return
       found.set(part.ref, part)

@@ -11,7 +11,7 @@ import {
   type Match,
   parseId,
   printPath,
-  type Target,
+  type RouteTarget,
 } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { RequestContext } from '../../operations/context.ts'
@@ -29,7 +29,7 @@ const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
 interface Builder {
   readonly context: RequestContext
   readonly choices: PageView['choices']
-  readonly href: (target: Target) => string
+  readonly href: (target: RouteTarget) => string
 }
 
 /**
@@ -56,7 +56,7 @@ export async function buildPageView(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
   const match = matchRepresentedItem(context, representation)
-  const target: Target = match?.target ?? { kind: 'root', version: undefined }
+  const target: RouteTarget = match?.target ?? { kind: 'root', version: undefined }
   const { collection } = target
   return {
     operation,
@@ -118,12 +118,12 @@ function matchRepresentedItem(
 }
 
 /** `Used cars v2`. */
-function printRootTitle({ version }: Target, { info }: ApiDefinition): string {
+function printRootTitle({ version }: RouteTarget, { info }: ApiDefinition): string {
   return version?.name ? `${info.title} ${version.name}` : info.title
 }
 
 /** `car 5`; a long id is cut to its end, since UUIDv7 begin alike. */
-function printTitle(target: Target, api: ApiDefinition): string {
+function printTitle(target: RouteTarget, api: ApiDefinition): string {
   if (target.kind === 'root') return target.version?.name || api.info.title
   const { collection, kind, id, action, property } = target
   if (kind !== 'item')
@@ -142,8 +142,8 @@ function isList({ kind }: CollectionTarget): boolean {
 }
 
 /** Lists the targets from the root down to this one. */
-function listBreadcrumbs(target: Target, { context: { api }, href }: Builder): PageLink[] {
-  const targets: Target[] = [{ kind: 'root', version: undefined }]
+function listBreadcrumbs(target: RouteTarget, { context: { api }, href }: Builder): PageLink[] {
+  const targets: RouteTarget[] = [{ kind: 'root', version: undefined }]
   if (target.version?.name) targets.push({ kind: 'root', version: target.version })
   if (target.kind !== 'root') {
     const { version, parent, id, kind } = target
@@ -160,7 +160,10 @@ function listBreadcrumbs(target: Target, { context: { api }, href }: Builder): P
 }
 
 /** Lists collections. An anonymous client sees closed ones too: the browser asks it to sign in there. */
-function listCollections(requested: Target['version'], { href, context }: Builder): PageLink[] {
+function listCollections(
+  requested: RouteTarget['version'],
+  { href, context }: Builder,
+): PageLink[] {
   const version = requested ?? context.api.defaultVersion
   const { collections } = version
   return [...collections.values()]
@@ -267,7 +270,7 @@ function createLinkFinder(
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     const id = parseId(to, String(value))
     if (id === undefined) return undefined
-    const item: Target = isOwn
+    const item: RouteTarget = isOwn
       ? { ...toList(target, 'item'), id }
       : { kind: 'item', version, collection: to, id }
     const address = href(item)

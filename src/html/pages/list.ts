@@ -22,15 +22,15 @@ import {
 } from './form.ts'
 import type { FieldChoices, PageView } from './page-view.ts'
 
-interface Column {
+interface ListColumn {
   readonly name: string
   readonly path: Path
   readonly field: Field
 }
 
 /** Lists the columns of a table: every field whose values fit into a cell. */
-export function listColumns(fields: Fields, prefix: Path = []): Column[] {
-  return [...fields].flatMap(([name, field]): Column[] => {
+export function listColumns(fields: Fields, prefix: Path = []): ListColumn[] {
+  return [...fields].flatMap(([name, field]): ListColumn[] => {
     const path = [...prefix, name]
     if (field.properties && !field.accept) return listColumns(field.properties, path)
     const { kind, element } = field
@@ -69,7 +69,7 @@ export function printTable(
 const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
-function printHead({ name, field }: Column, view: PageView): Markup {
+function printHead({ name, field }: ListColumn, view: PageView): Markup {
   if (field.accept || invalidSortReason(field)) return markup`<th scope="col">${name}</th>`
   const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const [first] = wanted.length > 0 ? wanted : view.sort
@@ -85,7 +85,7 @@ function isNumeric({ kind }: Field): boolean {
   return kind === 'number' || kind === 'integer'
 }
 
-function printCell({ name, path, field }: Column, item: Item, view: PageView): Markup {
+function printCell({ name, path, field }: ListColumn, item: Item, view: PageView): Markup {
   const value = getValue(item, path) ?? null
   const kind = isNumeric(field) && !view.choices.has(name) && raw(' class="number"')
   const link = path.length === 1 ? view.findLink : undefined

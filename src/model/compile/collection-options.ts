@@ -6,10 +6,10 @@ import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Store, TotalMode } from '../../store/store.ts'
-import type { Def, MadeIds, StoredOf } from '../types/collection-types.ts'
+import type { Def, DefStored, MadeIds } from '../types/collection-types.ts'
 import type { FieldRole, OwnerOptions } from '../types/field-roles.ts'
 import type { ActionResult, Hooks, OwnDef, RunContext } from '../types/hooks.ts'
-import type { Filters, PathOf } from '../types/list-query.ts'
+import type { Among, Filters, PathOf } from '../types/list-query.ts'
 import type { Operation } from '../types/operation.ts'
 import type { ReferenceOptions } from '../types/references.ts'
 import type { Member, Resource } from '../types/resource.ts'
@@ -54,9 +54,6 @@ export interface PlainOptions {
 /** The names of a schema's properties; any text where the schema's type is not known. */
 type FieldOf<S extends SomeSchema> = unknown extends Output<S> ? string : NameOf<Output<S>>
 type NameOf<T> = T extends unknown ? keyof T & string : never
-
-/** Infers a name and checks it; as a constraint it would read every schema at once. */
-type Among<Name extends string, All extends string> = Name extends All ? Name : All
 
 /** The dotted paths of a schema; the second also has the properties that the server adds. */
 type PathIn<S extends SomeSchema> = unknown extends Output<S> ? string : PathOf<Output<S>>
@@ -128,7 +125,7 @@ type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | Ref
 
 /** The filters of an item; any filter where its type is not known. */
 type FiltersOf<D extends Def> =
-  unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<StoredOf<D>>
+  unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<DefStored<D>>
 
 /** What `defineCollection` takes. Names of fields are those of the schema. */
 export interface CollectionOptions<

@@ -69,13 +69,13 @@ export function findParents(
   return found
 }
 
-type Collections = ReadonlyMap<string, CollectionDefinition>
+type CollectionMap = ReadonlyMap<string, CollectionDefinition>
 
 /**
  * Relates the collections of one version: a field that refers to a collection whose ids are UUIDs holds UUIDs.
  * @throws TypeError for a reference to no collection of the version, or whose ids the field cannot hold.
  */
-export function relateCollections(collections: Collections): Collections {
+export function relateCollections(collections: CollectionMap): CollectionMap {
   const related = new Map<string, CollectionDefinition>()
   for (const [name, definition] of collections) {
     const { shape, references, writeOnly } = definition
@@ -105,7 +105,7 @@ function relateField(
   property: string,
   field: Field,
   { collection, isParent }: Reference,
-  collections: Collections,
+  collections: CollectionMap,
 ): Field {
   const parent = collections.get(collection)
   assertValid(parent, `${name}: its parent "${collection}" is not a collection of the same api`)
@@ -126,7 +126,7 @@ function relateField(
 }
 
 /** @throws TypeError where the stores cannot do what the reference says. */
-function listChildren(parent: CollectionDefinition, collections: Collections): Child[] {
+function listChildren(parent: CollectionDefinition, collections: CollectionMap): Child[] {
   const children: Child[] = []
   for (const child of collections.values()) {
     for (const [field, { collection, onDelete }] of child.references) {
@@ -147,7 +147,7 @@ function listChildren(parent: CollectionDefinition, collections: Collections): C
  * Checks that the items of a collection can be seen through others.
  * @throws TypeError for a field that is no reference, for stores of two databases, and for a circle.
  */
-function checkVisible(definition: CollectionDefinition, collections: Collections): void {
+function checkVisible(definition: CollectionDefinition, collections: CollectionMap): void {
   const passed: string[] = []
   let at = definition
   while (typeof at.visible === 'object') {

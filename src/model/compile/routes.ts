@@ -43,21 +43,21 @@ export interface CollectionTarget {
 
 type Absent = { readonly [K in Exclude<keyof CollectionTarget, 'kind' | 'version'>]?: undefined }
 
-export type Target = RootTarget | CollectionTarget
+export type RouteTarget = RootTarget | CollectionTarget
 
 /** One path pattern: what each method does there. */
 export interface Route {
   /** The pattern for path-to-regexp, such as `/v1/cars/:id`: logs and metrics have it too, since ids do not belong there. */
   readonly pattern: string
   /** The target of its requests, without the ids. */
-  readonly target: Target
+  readonly target: RouteTarget
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
   /** Builds the target of a request from the ids in its path; `undefined` where one of them cannot be an id. */
   readonly resolve: (
     idText: string | undefined,
     parentText: string | undefined,
-  ) => Target | undefined
+  ) => RouteTarget | undefined
 }
 
 /** The route of a request; `target` has the ids of its path. */
@@ -205,20 +205,20 @@ export function* listRoutes(versions: readonly VersionDefinition[]): Generator<R
 }
 
 function rootRoute(version: VersionDefinition | undefined): Route {
-  const target: Target = { kind: 'root', version }
+  const target: RouteTarget = { kind: 'root', version }
   const methods = withHead([['GET', 'describe']])
   return { pattern: printPattern(target), target, methods, resolve: () => target }
 }
 
-type Method = readonly [method: string, operation: string]
+type RouteMethod = readonly [method: string, operation: string]
 
-function withHead(methods: readonly Method[]): ReadonlyMap<string, string> {
+function withHead(methods: readonly RouteMethod[]): ReadonlyMap<string, string> {
   const found = new Map(methods)
   const read = found.get('GET')
   return read === undefined ? found : found.set('HEAD', read)
 }
 
-type Place = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
+type RoutePlace = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
 
 /** The routes of one collection at one place; its own names come before its ids. */
 function* collectionRoutes(
@@ -226,9 +226,9 @@ function* collectionRoutes(
   collection: CollectionDefinition,
   under?: Pick<Parent, 'collection' | 'field'>,
 ): Generator<Route> {
-  const on = (method: string, operation: Operation, name: string = operation): Method[] =>
+  const on = (method: string, operation: Operation, name: string = operation): RouteMethod[] =>
     collection.operations.has(operation) ? [[method, name]] : []
-  const route = (place: Place, methods: readonly Method[]): Route => {
+  const route = (place: RoutePlace, methods: readonly RouteMethod[]): Route => {
     const { kind, action, property } = place
     const hasId = isAddressedById(place)
     const parent = under && { ...under, id: '' }
@@ -264,7 +264,7 @@ function* collectionRoutes(
 }
 
 /** Whether a place of a collection is addressed by an id. */
-function isAddressedById({ kind, action }: Place): boolean {
+function isAddressedById({ kind, action }: RoutePlace): boolean {
   return kind === 'item' || kind === 'blob' || action?.on === 'item'
 }
 
@@ -290,7 +290,7 @@ export function parseId({ shape }: CollectionDefinition, text = ''): Id | undefi
 }
 
 /** Prints the pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
-function printPattern(target: Target, withId = false): string {
+function printPattern(target: RouteTarget, withId = false): string {
   if (target.kind === 'root') return target.version?.name ? `/${target.version.name}` : '/'
   const { version, collection, parent, kind, action, property } = target
   const prefix = version.name === '' ? '' : `/${version.name}`
@@ -313,7 +313,7 @@ export function toUriTemplate(pattern: string): string {
 const printers = new Map<string, PathFunction<Record<string, string>>>()
 
 /** Prints the path of a target below the api's root. */
-export function printPath(target: Target, formats: readonly Format[]): string {
+export function printPath(target: RouteTarget, formats: readonly Format[]): string {
   const pattern = printPattern(target)
   if (target.kind === 'root') return pattern === '/' ? '/' : `${pattern}/`
   const { id, parent, kind } = target

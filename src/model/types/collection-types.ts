@@ -88,23 +88,23 @@ type Without<T, K extends string> = T extends unknown
 export type IdOf<D extends Def> = MadeIds[D['id']]
 
 /** A whole item, as hooks and actions get it, with its write-only properties. */
-export type StoredOf<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
+export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
 
 /**
  * An item as operations return it: without its write-only properties. The type ignores two options:
  * with `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`.
  */
-export type ItemOf<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
+export type DefItem<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
   ServerFields<IdOf<D>>
 
 /** The input of `create` and `replace`. A program may set read-only properties, a client may not. */
-export type NewOf<D extends Def> = [D['readOnly']] extends [never]
+export type DefInput<D extends Def> = [D['readOnly']] extends [never]
   ? Input<D['schema']>
   : Without<Input<D['schema']>, D['readOnly']> &
       (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
 
 /** The input of `patch`: a merge patch of the properties that the caller may change. */
-export type ChangesOf<D extends Def> = Merge<
+export type DefChanges<D extends Def> = DefMerge<
   Drop<Input<D['schema']>, D['immutable'] | (D['by'] extends 'program' ? never : D['readOnly'])>
 >
 
@@ -113,9 +113,9 @@ type Only<T, K extends string> = T extends unknown
   : never
 
 /** A merge patch (RFC 7396): `null` removes an optional property, or an entry of a record. */
-export type Merge<T> = {
+export type DefMerge<T> = {
   readonly [K in keyof T]?:
-    | (T[K] extends Plain ? T[K] : Merge<T[K]>)
+    | (T[K] extends Plain ? T[K] : DefMerge<T[K]>)
     | (undefined extends T[K] ? null : string extends K ? null : never)
 }
 

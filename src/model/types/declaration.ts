@@ -4,7 +4,7 @@ import type { Principal } from '../../auth/scheme.ts'
 import type { Schema, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Id } from '../../store/store.ts'
 import type { CollectionOptions, PlainOptions } from '../compile/collection-options.ts'
-import type { StoredOf, UnknownDef } from './collection-types.ts'
+import type { DefStored, UnknownDef } from './collection-types.ts'
 import type { FieldRole } from './field-roles.ts'
 import type { HookContext, Hooks } from './hooks.ts'
 import type { References } from './references.ts'
@@ -25,10 +25,10 @@ export interface ActionContext extends HookContext {
   /** The input, checked by the action's `input` schema. */
   readonly input: unknown
   /** The item of the action, frozen; absent for an action on the collection. */
-  readonly item?: StoredOf<UnknownDef>
+  readonly item?: DefStored<UnknownDef>
   readonly id?: Id
   /** Applies a merge patch to the item, if it has not changed since it was read. */
-  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<StoredOf<UnknownDef>>
+  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<DefStored<UnknownDef>>
 }
 
 /** An action as it is declared, without the types of its declaration. */

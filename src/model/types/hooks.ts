@@ -6,10 +6,10 @@ import type { Id } from '../../store/store.ts'
 import type {
   AnyCollection,
   Def,
+  DefMerge,
+  DefStored,
   IdOf,
   MadeIds,
-  Merge,
-  StoredOf,
   UnknownDef,
 } from './collection-types.ts'
 import type { Callable, CallOptions, Member, Resource } from './resource.ts'
@@ -95,7 +95,7 @@ interface Changed<D extends Def, N> extends HookContext<D, N> {
 }
 interface OnItem<D extends Def, N> extends Changed<D, N> {
   /** The item as it is before the operation, frozen. */
-  readonly item: StoredOf<D>
+  readonly item: DefStored<D>
 }
 interface OnValue<D extends Def, In> {
   /** The new item, checked by the schema. It may be changed in place. */
@@ -105,7 +105,9 @@ interface OnValue<D extends Def, In> {
 }
 interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D, Input<D['schema']>> {}
 interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D, Input<D['schema']>> {}
-interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D, Merge<Input<D['schema']>>> {}
+interface Patching<D extends Def, N>
+  extends OnItem<D, N>,
+    OnValue<D, DefMerge<Input<D['schema']>>> {}
 
 /** The result of a `before` hook: a value that replaces the given one, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement gives void
@@ -127,10 +129,10 @@ export interface Before<D extends Def = UnknownDef, N = AnyNames> {
 
 /** Functions after successful operations; `result` is the item after the operation, frozen. */
 export interface After<D extends Def = UnknownDef, N = AnyNames> {
-  create?(event: HookContext<D, N>, result: StoredOf<D>): Awaitable<void>
-  replace?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
-  patch?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
-  delete?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+  create?(event: HookContext<D, N>, result: DefStored<D>): Awaitable<void>
+  replace?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
+  patch?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
+  delete?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
 }
 
 /** The context of a hook for every operation. */
@@ -141,7 +143,7 @@ export interface OperationEvent extends HookContext {
   readonly operation: string
   readonly id?: Id
   /** The item as it is before the operation, frozen. */
-  readonly item?: StoredOf<UnknownDef>
+  readonly item?: DefStored<UnknownDef>
   /** The input before the schema saw it; for a patch the patch alone. */
   readonly input?: unknown
   /** The new item, or the input of an action, checked. It may be changed in place. */
@@ -172,7 +174,7 @@ type CheckedInput<In> = In extends SomeSchema ? Output<In> : undefined
 
 /** The result of `run`, by the action's `output`. */
 export type ActionResult<D extends Def, Out> = Out extends 'item'
-  ? StoredOf<D>
+  ? DefStored<D>
   : Out extends SomeSchema
     ? Output<Out>
     : unknown
@@ -185,7 +187,7 @@ export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
        * Applies a merge patch to the item, if it has not changed since it was read.
        * @throws ConflictError where it was changed meanwhile.
        */
-      readonly update: (changes: Merge<Input<D['schema']>>) => Promise<StoredOf<D>>
+      readonly update: (changes: DefMerge<Input<D['schema']>>) => Promise<DefStored<D>>
     }
   : HookContext<D, N> & { readonly input: CheckedInput<In> }
 

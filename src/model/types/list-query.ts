@@ -52,8 +52,8 @@ type OfElements<E> = [E & Comparable] extends [never] ? Exists : Condition<Extra
 type Keys<T> = T extends unknown ? keyof T & string : never
 
 /** The dotted paths of an item, three deep: `color`, `model.name`, `model.maker.name`. */
-export type PathOf<T> = Keys<T> | (T extends unknown ? Below<T> : never)
-type Below<T> = {
+export type PathOf<T> = Keys<T> | (T extends unknown ? SubPaths<T> : never)
+type SubPaths<T> = {
   [K in keyof T & string]: T[K] extends Plain ? never : `${K}.${Sub<Exclude<T[K], Plain>>}`
 }[keyof T & string]
 type Sub<T> = T extends unknown
@@ -99,8 +99,8 @@ export type Selected<T, F extends string> = T extends Plain
 type Head<F extends string> = F extends `${infer First}.${string}` ? First : F
 type Rest<F extends string, K extends string> = F extends `${K}.${infer Others}` ? Others : never
 
-/** Infers a path and checks it: without `fields` no path is worked out. */
-type Among<F extends string, All extends string> = F extends All ? F : All
+/** Infers a name and checks it; as a constraint it would work out every path, and read every schema, at once. */
+export type Among<F extends string, All extends string> = F extends All ? F : All
 
 /** The bounds of a list besides filters by field. */
 export interface Bounds<T> {
@@ -127,10 +127,10 @@ export interface Selecting<T> extends Bounds<T> {
 export type Matching<T> = Filters<T> & Bounds<T>
 
 /** The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`. */
-export type Query<T, F extends string = string> = WholeQuery<T> & Fields<T, F>
+export type Query<T, F extends string = string> = WholeQuery<T> & FieldsOption<T, F>
 /** The same for whole items. */
 export type WholeQuery<T> = Filters<T> & Selecting<T>
-interface Fields<T, F extends string> {
+interface FieldsOption<T, F extends string> {
   /** The properties to return: the items have no others. */
   readonly fields?: readonly Among<F, PathOf<T>>[]
 }

@@ -1,7 +1,7 @@
 // The callable methods of one collection: the same in process and in the client.
 import type { Principal } from '../../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
-import type { ChangesOf, Def, IdOf, ItemOf, NewOf, UnknownDef } from './collection-types.ts'
+import type { Def, DefChanges, DefInput, DefItem, IdOf, UnknownDef } from './collection-types.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
 
 /** Options of every call. `undefined` counts as not given. */
@@ -53,7 +53,7 @@ export interface List<T> extends AsyncIterable<T> {
 
 /**
  * An id, or an item that this library gave: then the write is conditional on the version that was read.
- * As in {@link ItemOf}, the type says `id` with `idField: 'identifier'` too.
+ * As in {@link DefItem}, the type says `id` with `idField: 'identifier'` too.
  */
 export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
 
@@ -71,56 +71,56 @@ export interface Resource<D extends Def = UnknownDef> {
    * @example
    * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
    */
-  list(query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  list(query?: WholeQuery<DefItem<D>>, options?: CallOptions): List<DefItem<D>>
   list<F extends string>(
-    query: Query<ItemOf<D>, F>,
+    query: Query<DefItem<D>, F>,
     options?: CallOptions,
-  ): List<Selected<ItemOf<D>, F>>
+  ): List<Selected<DefItem<D>, F>>
   /**
    * Lists the items that contain all words, in the fields that the collection's `search` names.
    * @example
    * const found = await cars.search('red').toArray()
    */
-  search(words: string, query?: WholeQuery<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
+  search(words: string, query?: WholeQuery<DefItem<D>>, options?: CallOptions): List<DefItem<D>>
   search<F extends string>(
     words: string,
-    query: Query<ItemOf<D>, F>,
+    query: Query<DefItem<D>, F>,
     options?: CallOptions,
-  ): List<Selected<ItemOf<D>, F>>
+  ): List<Selected<DefItem<D>, F>>
   /**
    * Counts the items that match.
    * @example
    * const red = await cars.count({ color: 'red' })
    */
-  count(filters?: Matching<ItemOf<D>>, options?: CallOptions): Promise<number>
+  count(filters?: Matching<DefItem<D>>, options?: CallOptions): Promise<number>
   /**
    * Reads an item.
    * @throws HttpError 404
    * @example
    * const same = await cars.read(car.id)
    */
-  read(id: IdOf<D>, options?: CallOptions): Promise<ItemOf<D>>
+  read(id: IdOf<D>, options?: CallOptions): Promise<DefItem<D>>
   /**
    * Creates an item.
    * @throws HttpError 400, 403, 409
    * @example
    * const blue = await cars.create({ color: 'blue', price: 20 })
    */
-  create(item: NewOf<D>, options?: CallOptions): Promise<ItemOf<D>>
+  create(item: DefInput<D>, options?: CallOptions): Promise<DefItem<D>>
   /**
    * Replaces all values of an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
    * @example
    * await cars.replace(car, { color: 'green', price: 30 })
    */
-  replace(target: Target<D>, item: NewOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  replace(target: Target<D>, item: DefInput<D>, options?: WriteOptions): Promise<DefItem<D>>
   /**
    * Applies a JSON Merge Patch to an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
    * @example
    * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
    */
-  patch(target: Target<D>, changes: ChangesOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  patch(target: Target<D>, changes: DefChanges<D>, options?: WriteOptions): Promise<DefItem<D>>
   /**
    * Reads an item, asks `change` for a merge patch, and applies it to just that version; again from the
    * start where the item was changed meanwhile. `change` may run several times.
@@ -130,16 +130,16 @@ export interface Resource<D extends Def = UnknownDef> {
    */
   change(
     target: Target<D>,
-    change: (item: ItemOf<D>) => ChangesOf<D> | Promise<ChangesOf<D>>,
+    change: (item: DefItem<D>) => DefChanges<D> | Promise<DefChanges<D>>,
     options?: CallOptions,
-  ): Promise<ItemOf<D>>
+  ): Promise<DefItem<D>>
   /**
    * Deletes an item and gives its last values.
    * @throws HttpError 404, 409; ConflictError
    * @example
    * await cars.delete(car, { unconditional: true })
    */
-  delete(target: Target<D>, options?: WriteOptions): Promise<ItemOf<D>>
+  delete(target: Target<D>, options?: WriteOptions): Promise<DefItem<D>>
   /**
    * The actions: `cars.actions.buy(car, { offer: 900 })`.
    * @example
@@ -170,7 +170,7 @@ export type ActionsOf<D extends Def> = {
 export type Member<T, K> = K extends keyof T ? T[K] : unknown
 
 type Result<D extends Def, Out> = Out extends 'item'
-  ? ItemOf<D>
+  ? DefItem<D>
   : Out extends SomeSchema
     ? Output<Out>
     : unknown

@@ -6,7 +6,7 @@ import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
-import type { Query } from '../../query.ts'
+import type { ParsedQuery } from '../../query.ts'
 import { sortKeyOf } from '../../store/selection.ts'
 import type { Slice, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
@@ -42,7 +42,10 @@ const PLACE = ['limit', 'offset'] as const
 const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 
 /** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
-function readCallQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
+function readCallQuery(
+  collection: CollectionDefinition,
+  { words, query = {} }: ListCall,
+): ParsedQuery {
   const { name, shape } = collection
   const values: Readonly<Record<string, unknown>> = { ...query }
   const texts = READ.flatMap(each =>
@@ -86,8 +89,8 @@ export async function countMatching(
 }
 
 /** A part of a list, read. */
-interface Part {
-  readonly query: Query
+interface ListPart {
+  readonly query: ParsedQuery
   readonly slice: Slice
   readonly stored: readonly Stored[]
   readonly items: readonly ProgramItem[]
@@ -110,9 +113,9 @@ export function createList(
 
   /** Runs the operation; its `after` hook gets the items that `read` gives. */
   const perform = async <
-    T extends { readonly query: Query; readonly items?: readonly ProgramItem[] },
+    T extends { readonly query: ParsedQuery; readonly items?: readonly ProgramItem[] },
   >(
-    read: (context: OperationContext, query: Query) => Awaitable<T>,
+    read: (context: OperationContext, query: ParsedQuery) => Awaitable<T>,
   ): Promise<T> => {
     let result: T | undefined
     await run(call.operation, call.options, async context => {
@@ -122,7 +125,7 @@ export function createList(
     return result as T // the operation has run, or thrown
   }
 
-  const readPart = (slice: Slice, wantsTotal = false): Promise<Part> =>
+  const readPart = (slice: Slice, wantsTotal = false): Promise<ListPart> =>
     perform(async (context, query) => {
       const store = context.storeOf(collection)
       const mode = wantsTotal ? chooseTotalMode(context) : 'none'
@@ -162,7 +165,10 @@ export function createList(
     }
   }
 
-  async function readBeside(part: Part, backward: boolean): Promise<Page<ProgramItem> | undefined> {
+  async function readBeside(
+    part: ListPart,
+    backward: boolean,
+  ): Promise<Page<ProgramItem> | undefined> {
     const slice = sliceBeside(collection, part, backward)
     const page = slice && (await readPage(slice))
     return page && page.items.length > 0 ? page : undefined
@@ -196,7 +202,7 @@ export function createList(
 /** Creates a function that prepares items for a program: whole, or only the fields of the query. */
 function createItemMapper(
   collection: CollectionDefinition,
-  { fields }: Query,
+  { fields }: ParsedQuery,
 ): (stored: Stored) => ProgramItem {
   const pick = fields && picker(fields)
   return stored => toProgramItem(collection, stored, pick?.(stored.item))
@@ -205,7 +211,7 @@ function createItemMapper(
 /** Finds the slice before or after a part; `undefined` where there is nothing. */
 function sliceBeside(
   { store }: CollectionDefinition,
-  { query, slice, stored, more }: Part,
+  { query, slice, stored, more }: ListPart,
   backward: boolean,
 ): Slice | undefined {
   const { limit } = slice

@@ -2,14 +2,14 @@
 
 import { freezeDeep, type Item, isObject } from '../../base/values.ts'
 import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../../http/conditional.ts'
-import type { ItemOf, UnknownDef } from '../../model/types/collection-types.ts'
+import type { DefItem, UnknownDef } from '../../model/types/collection-types.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { WriteOptions } from '../../model/types/resource.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import { protect } from '../write/enforce-field-roles.ts'
 
 /** An item as programs get it. */
-export type ProgramItem = ItemOf<UnknownDef>
+export type ProgramItem = DefItem<UnknownDef>
 
 interface Version extends Pick<Stored, 'id' | 'version'> {
   /** The name of its collection. */

@@ -13,10 +13,10 @@ import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import { compileListReader, type ListRequest } from '../../pagination/list-reader.ts'
 import { type Found, printPageHeaders, type Window } from '../../pagination.ts'
-import type { Query } from '../../query.ts'
+import type { ParsedQuery } from '../../query.ts'
 import type { Filter, ValueFilter } from '../../store/filter.ts'
 import { isSortKey, sortKeyOf } from '../../store/selection.ts'
-import type { Page, Slice, Stored, TotalMode } from '../../store/store.ts'
+import type { Slice, Stored, StorePage, TotalMode } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { buildReachFilters, buildRowFilter, requireParent } from '../items.ts'
 import {
@@ -91,7 +91,10 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
 }
 
 /** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
-export function prepareQuery(context: OperationContext, query: Query): Awaitable<Query> {
+export function prepareQuery(
+  context: OperationContext,
+  query: ParsedQuery,
+): Awaitable<ParsedQuery> {
   const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
   return andThen(admitted, () => {
     const scope = buildReachFilters(context)
@@ -100,7 +103,7 @@ export function prepareQuery(context: OperationContext, query: Query): Awaitable
 }
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
-function streamList(context: OperationContext, query: Query): OperationResult {
+function streamList(context: OperationContext, query: ParsedQuery): OperationResult {
   const common = { status: 200, headers: [] }
   if (context.method === 'HEAD') return common
   const data = toReadableBatches(context, query)
@@ -109,7 +112,7 @@ function streamList(context: OperationContext, query: Query): OperationResult {
 
 function toReadableBatches(
   context: OperationContext,
-  query: Query,
+  query: ParsedQuery,
 ): AsyncIterable<readonly Item[]> {
   const { store, blobs } = context.target.collection
   const source = store.stream(query, context.storeOptions)[Symbol.asyncIterator]()
@@ -129,7 +132,7 @@ function toReadableBatches(
 
 async function headOfPage(
   context: OperationContext,
-  query: Query,
+  query: ParsedQuery,
   request: ListRequest,
 ): Promise<OperationResult> {
   const mode = chooseTotalMode(context)
@@ -145,9 +148,9 @@ async function headOfPage(
 
 function buildPageResult(
   context: OperationContext,
-  query: Query,
+  query: ParsedQuery,
   request: ListRequest,
-  { items, more, total }: Page,
+  { items, more, total }: StorePage,
   mode: TotalMode,
 ): Awaitable<OperationResult> {
   const { window } = request
@@ -209,7 +212,7 @@ function isLookup(filter: Filter, id: string): filter is ValueFilter {
 }
 
 /** Describes a list to the formats. */
-function describeList({ target: { collection } }: OperationContext, { fields }: Query) {
+function describeList({ target: { collection } }: OperationContext, { fields }: ParsedQuery) {
   const { name, itemName } = collection
   return { name, itemName, fields: selectReadableFields(collection, fields) }
 }
@@ -218,7 +221,7 @@ function describeList({ target: { collection } }: OperationContext, { fields }: 
 function toReadableItems(
   context: OperationContext,
   items: readonly Stored[],
-  { fields }: Query,
+  { fields }: ParsedQuery,
 ): Awaitable<Item[]> {
   const { blobs, writeOnly } = context.target.collection
   const pick = fields ? picker(fields) : (item: Item) => item
@@ -227,7 +230,10 @@ function toReadableItems(
 }
 
 /** Counts the items that match: the exact number, unless the client prefers an estimate. */
-export async function count(context: OperationContext, query: Query): Promise<OperationResult> {
+export async function count(
+  context: OperationContext,
+  query: ParsedQuery,
+): Promise<OperationResult> {
   const preferred = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
   const mode = allowedMode(context, preferred)
   const selection = await prepareQuery(context, query)
@@ -243,7 +249,7 @@ export async function count(context: OperationContext, query: Query): Promise<Op
 }
 
 /** @throws HttpError 400 for a cursor whose key does not fit the sort. */
-function toSlice(window: Window, { sort }: Query, { target }: OperationContext): Slice {
+function toSlice(window: Window, { sort }: ParsedQuery, { target }: OperationContext): Slice {
   const { limit } = window
   if (window.by !== 'cursor') return { limit, offset: window.offset }
   const { key, backward = false } = window.cursor ?? {}

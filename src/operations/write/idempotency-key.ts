@@ -11,8 +11,8 @@ import {
   type Id,
   type IdempotencyRecord,
   type Stored,
+  type StoreWriteOptions,
   toAnswer,
-  type WriteOptions,
 } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { findVisible } from '../items.ts'
@@ -96,7 +96,7 @@ export function claimKey(write: WriteState, steps: readonly WriteStep[]): Awaita
 }
 
 /** The options of the store call that does a write, with its key where it has one. */
-export function toWriteOptions({ key, call, current }: Write, outcome: Outcome): WriteOptions {
+export function toWriteOptions({ key, call, current }: Write, outcome: Outcome): StoreWriteOptions {
   const { storeOptions, api } = call
   if (key === undefined) return storeOptions
   // A write has a result, or the item that it removed.

@@ -9,7 +9,7 @@ import { removeContents, storeContent } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
 import type { Upload } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
-import type { Target } from '../../model/compile/routes.ts'
+import type { RouteTarget } from '../../model/compile/routes.ts'
 import { findCollectionDefinition } from '../../model/definitions.ts'
 import type { AnyCollection } from '../../model/types/collection-types.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
@@ -22,7 +22,7 @@ export interface Uploader {
   readonly api: ApiDefinition
   readonly request: HttpRequest
   readonly inProcess: boolean
-  readonly target: Target | undefined
+  readonly target: RouteTarget | undefined
 }
 
 /**

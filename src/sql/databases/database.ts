@@ -36,7 +36,7 @@ export interface ServedType {
 }
 
 /** What an error of a driver means to a store. */
-export type Failure =
+export type DriverFailure =
   | { readonly kind: 'unavailable' }
   /** The disk, or a quota of it, is full. */
   | { readonly kind: 'full' }
@@ -126,7 +126,7 @@ export interface SqlDatabase extends PlaceholderStyle {
     read(row: Readonly<Record<string, unknown>>): { readonly rows: number; readonly cost: number }
   }
   /** Finds the meaning of an error; `undefined` for any other failure. */
-  failure(error: unknown): Failure | undefined
+  failure(error: unknown): DriverFailure | undefined
 }
 
 /** The databases that `sqlStore` knows. */

@@ -4,7 +4,7 @@ import type { Path } from '../../base/paths.ts'
 import type { Scalar } from '../../base/values.ts'
 import type { Kind } from '../../schema/fields.ts'
 import type { LikeStep } from '../../store/selection.ts'
-import type { Failure, SqlDatabase } from './database.ts'
+import type { DriverFailure, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -207,7 +207,7 @@ const UNAVAILABLE =
 const LOST =
   /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
 
-function findFailure(error: unknown): Failure | undefined {
+function findFailure(error: unknown): DriverFailure | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error ? String(error.code) : ''
   if (code === '23505') return uniqueFailure(error)
@@ -237,7 +237,7 @@ function isStale(error: Error, code: string): boolean {
   return code === '26000' || code === '42P05' || (code === '0A000' && revalidated)
 }
 
-function uniqueFailure(error: Error): Failure {
+function uniqueFailure(error: Error): DriverFailure {
   const index = 'constraint' in error ? String(error.constraint) : undefined
   const detail = 'detail' in error ? String(error.detail) : ''
   // `Key (paint, "Remark")=(…) already exists.`

@@ -25,7 +25,7 @@ interface Connection {
 }
 
 /** A client of pg, as far as it is used here. */
-interface Client {
+interface PgClient {
   readonly host: string
   readonly port: number
   readonly ssl: unknown
@@ -37,7 +37,7 @@ interface Client {
 }
 
 /** A connection of Kysely whose client of pg is known. */
-export interface Link {
+export interface CancelLink {
   readonly client: object
   /** Whether a pooler is in between: the process of the server is another than the client was told. */
   readonly pooled: boolean
@@ -48,8 +48,8 @@ export interface Link {
 const MARKER = 'select pg_backend_pid() as pid /* rest-conventions '
 
 /** The clients of the markers that were just sent, and the process that each was told when it connected. */
-const marked = new Map<string, Omit<Link, 'pooled'> & { readonly told: number }>()
-const links = new WeakMap<DatabaseConnection, Link | null>()
+const marked = new Map<string, Omit<CancelLink, 'pooled'> & { readonly told: number }>()
+const links = new WeakMap<DatabaseConnection, CancelLink | null>()
 let marks = 0
 
 /** Whether a statement is a marker: each is sent once. */
@@ -74,8 +74,8 @@ export function watchMarkers(client: object, stream: unknown): void {
   }
 }
 
-function isClient(client: object): client is Client {
-  const { connection, processID, secretKey } = client as Partial<Client>
+function isClient(client: object): client is PgClient {
+  const { connection, processID, secretKey } = client as Partial<PgClient>
   return (
     typeof connection?.requestSsl === 'function' &&
     typeof processID === 'number' &&
@@ -95,7 +95,7 @@ export async function sendMarker(connection: DatabaseConnection) {
 }
 
 /** Finds the client of a connection; null for one that did not go through `preparePostgres`. */
-export async function findLink(connection: DatabaseConnection): Promise<Link | null> {
+export async function findLink(connection: DatabaseConnection): Promise<CancelLink | null> {
   const known = links.get(connection)
   if (known !== undefined) return known
   const { processId, marked: client } = await sendMarker(connection)
@@ -105,7 +105,7 @@ export async function findLink(connection: DatabaseConnection): Promise<Link | n
 }
 
 /** Sends a CancelRequest by a connection of its own, made as that of the client. Resolves when it has ended. */
-function sendCancel(client: Client, stream: unknown): Promise<void> {
+function sendCancel(client: PgClient, stream: unknown): Promise<void> {
   const { host, port, ssl, sslNegotiation, processID, secretKey } = client
   // The class of a connection, which no type gives.
   const Connection = client.connection.constructor as new (options: object) => Connection
@@ -129,7 +129,7 @@ function sendCancel(client: Client, stream: unknown): Promise<void> {
 /** What a statement runs on, and what ends it. */
 export interface Cancellable {
   readonly connection: DatabaseConnection
-  readonly link: Link
+  readonly link: CancelLink
   readonly options: StoreOptions
   /** After how many milliseconds it is ended; `undefined` for no limit. */
   readonly limit: number | undefined

@@ -5,12 +5,12 @@ import { onAbort } from '../../store/abort.ts'
 import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
-import { type Cancellable, findLink, type Link, runCancellable } from './cancel.ts'
+import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
 import { checkPooler } from './prepared.ts'
 import { RAW, type Row, type Runner, type SharedWork, type StatementSession } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import { whenSlow } from './slow.ts'
-import { runBatch, takeWrites, type Write } from './writes.ts'
+import { runBatch, takeWrites, type WaitingWrite } from './writes.ts'
 
 /** How long work that meets a lock or a conflict is retried, and the pauses in between; milliseconds. */
 const RETRY_TIMEOUT_MS = 5000
@@ -29,7 +29,7 @@ export class Session implements StatementSession {
   readonly #shared: SharedDatabase
   readonly #database: SqlDatabase
   readonly #timeout: number | undefined
-  #queue: Write[] = []
+  #queue: WaitingWrite[] = []
   #flushing = false
   /** The last turn on the only connection. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -138,7 +138,7 @@ export class Session implements StatementSession {
     this.#flushing = false
   }
 
-  async #commit(writes: Write[]): Promise<void> {
+  async #commit(writes: WaitingWrite[]): Promise<void> {
     const { begin } = this.#database
     const [first] = writes
     if (!first) return
@@ -171,7 +171,7 @@ export class Session implements StatementSession {
       try {
         throwIfAborted(options)
         const onReader = reader !== undefined && this.#shared.transactions > 0
-        const onConnection = (connection: DatabaseConnection, link?: Link | null) => {
+        const onConnection = (connection: DatabaseConnection, link?: CancelLink | null) => {
           const plain = createRunner(connection, options, onReader)
           // In a transaction the server itself limits each statement.
           const limit = begin ? undefined : this.#timeout
@@ -194,7 +194,7 @@ export class Session implements StatementSession {
   }
 
   /** Limits each statement of a transaction, and what others run on the connection afterwards not. */
-  #limited(begin: readonly string[], link: Link | null | undefined): readonly string[] {
+  #limited(begin: readonly string[], link: CancelLink | null | undefined): readonly string[] {
     const limit = this.#timeout === undefined ? undefined : this.#database.limit?.(this.#timeout)
     if (limit === undefined || begin === this.#database.beginSetup) return begin
     // pg sends several statements at once; other drivers may not.
@@ -203,7 +203,7 @@ export class Session implements StatementSession {
 
   #onConnection<T>(
     reader: QueryExecutor | undefined,
-    work: (connection: DatabaseConnection, link?: Link | null) => Promise<T>,
+    work: (connection: DatabaseConnection, link?: CancelLink | null) => Promise<T>,
   ): Promise<T> {
     if (reader) return reader.provideConnection(connection => work(connection))
     if (!this.#database.serial) {

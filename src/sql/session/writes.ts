@@ -1,10 +1,10 @@
 // Writes that share a commit: on most disks the commit costs more than the write.
 
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
-import type { Failure, SqlDatabase } from '../databases/database.ts'
+import type { DriverFailure, SqlDatabase } from '../databases/database.ts'
 import type { Runner } from './runner.ts'
 /** A write that waits for its turn. */
-export interface Write {
+export interface WaitingWrite {
   readonly input: unknown
   readonly options: StoreOptions
   /** Whether the work on this input alone is one statement, which is a transaction by itself. */
@@ -18,7 +18,7 @@ export interface Write {
 const MAX_WRITES = 100
 
 /** Takes the next writes out of a queue, and rejects those whose signal is aborted by now. */
-export function takeWrites(queue: Write[]): Write[] {
+export function takeWrites(queue: WaitingWrite[]): WaitingWrite[] {
   return queue.splice(0, MAX_WRITES).filter(({ options, reject }) => {
     try {
       throwIfAborted(options)
@@ -37,7 +37,7 @@ const SAVEPOINT = 'rest_write'
  * @throws an error that all of them share.
  */
 export async function runBatch(
-  writes: readonly Write[],
+  writes: readonly WaitingWrite[],
   runner: Runner,
   database: SqlDatabase,
 ): Promise<PromiseSettledResult<unknown>[]> {
@@ -55,7 +55,7 @@ export async function runBatch(
 }
 
 /** Does all writes. Neighbours with the same work share one call of it. */
-async function runAll(writes: readonly Write[], runner: Runner): Promise<unknown[]> {
+async function runAll(writes: readonly WaitingWrite[], runner: Runner): Promise<unknown[]> {
   const results: unknown[] = []
   for (let first = writes[0]; first; first = writes[results.length]) {
     const { work } = first
@@ -68,7 +68,7 @@ async function runAll(writes: readonly Write[], runner: Runner): Promise<unknown
 }
 
 /** Failures that end the whole transaction, or concern every write in it. */
-const SHARED: ReadonlySet<Failure['kind'] | undefined> = new Set([
+const SHARED: ReadonlySet<DriverFailure['kind'] | undefined> = new Set([
   'unavailable',
   'full',
   'again',

@@ -9,7 +9,7 @@ import {
   type Id,
   type Stored,
   type StoreOptions,
-  type WriteOptions,
+  type StoreWriteOptions,
 } from '../../store/store.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
@@ -27,7 +27,7 @@ import type { IdempotencyRecords } from './idempotency.ts'
 /** One call of `create`. */
 interface Create {
   readonly values: Item
-  readonly options: WriteOptions
+  readonly options: StoreWriteOptions
 }
 
 interface NewRow extends Create {
@@ -47,7 +47,7 @@ const sequences = sql.table(SEQUENCES)
 
 /** Creates rows. Each function throws the driver's error where a row would break a rule of the table. */
 export interface Creates {
-  create(session: StatementSession, values: Item, options?: WriteOptions): Promise<Stored>
+  create(session: StatementSession, values: Item, options?: StoreWriteOptions): Promise<Stored>
   /** Creates all rows, or none. */
   createAll(
     session: StatementSession,

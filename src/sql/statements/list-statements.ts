@@ -9,7 +9,7 @@ import type { ColumnExpression } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
 
-export type Filters = Pick<Selection, 'where' | 'search'>
+export type RowFilters = Pick<Selection, 'where' | 'search'>
 
 /** What a statement selects in addition to the items, at the same moment. */
 export interface Extras {
@@ -20,16 +20,16 @@ export interface Extras {
 }
 
 /** Selects one row with the total, the state, or both. */
-export function selectExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment {
+export function selectExtras(filters: RowFilters, extras: Extras, mapping: TableMapping): Fragment {
   return sql`select ${sql.join(listExtras(filters, extras, mapping))}`
 }
 
 /** Selects a row for each match, for the planner's estimate. */
-export function matchesStatement(filters: Filters, mapping: TableMapping): Fragment {
+export function matchesStatement(filters: RowFilters, mapping: TableMapping): Fragment {
   return sql`select 1 from ${mapping.from}${whereClause([buildCondition(filters, mapping)])}`
 }
 
-function listExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment[] {
+function listExtras(filters: RowFilters, extras: Extras, mapping: TableMapping): Fragment[] {
   const columns: Fragment[] = []
   if (extras.total) {
     const condition = whereClause([buildCondition(filters, mapping)])
@@ -83,10 +83,10 @@ export function buildOrder(
   )
 }
 
-type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
+type PlaceKey = NonNullable<Extract<Slice, { backward: boolean }>['key']>
 
 /** A part of the rows after a place, and their order, which an index may have. */
-export interface Range {
+export interface RowRange {
   readonly condition: Fragment
   readonly order: Fragment
 }
@@ -97,10 +97,10 @@ export interface Range {
  */
 export function rangesAfter(
   sort: readonly SortKey[],
-  key: Key,
+  key: PlaceKey,
   backward: boolean,
   mapping: TableMapping,
-): readonly [Range, ...Range[]] {
+): readonly [RowRange, ...RowRange[]] {
   const keys = sort.map(({ path, descending }, index) => {
     const value = key[index] ?? null
     return { at: mapping.find(path), value, down: descending !== backward }

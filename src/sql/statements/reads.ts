@@ -9,9 +9,9 @@ import { type Selection, sortKeyOf } from '../../store/selection.ts'
 import {
   type Id,
   type ListOptions,
-  type Page,
   type Slice,
   type Stored,
+  type StorePage,
   type TotalMode,
   throwIfAborted,
   toPage,
@@ -21,15 +21,15 @@ import { compile, type Row, type Runner, type StatementSession } from '../sessio
 import type { TableMapping } from '../table/table-mapping.ts'
 import {
   type Extras,
-  type Filters,
   listStatement,
   matchesStatement,
+  type RowFilters,
   selectExtras,
 } from './list-statements.ts'
 import { hasIndexFor, type TableWalk } from './table-walk.ts'
 
 /** The items of a slice. */
-interface Found {
+interface FoundSlice {
   readonly items: readonly Stored[]
   /** How many rows the slice has: more than the items if these are too large together. */
   readonly count: number
@@ -44,7 +44,7 @@ const MAX_TOTALS = 1000
 const MAX_COUNT_COST = 1000
 
 /** What is to be read by one statement. */
-interface Part {
+interface ReadPart {
   readonly selection: Selection
   readonly slice: Slice
   /** Whether the total is counted too. */
@@ -104,11 +104,11 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   }
 
   async function selectSlice(
-    { selection, slice }: Part,
+    { selection, slice }: ReadPart,
     extras: Extras,
     maxBytes: number | undefined,
     { run }: Runner,
-  ): Promise<(Found & { readonly first: Row | undefined }) | typeof LONG> {
+  ): Promise<(FoundSlice & { readonly first: Row | undefined }) | typeof LONG> {
     const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
     const statement = listStatement(selection, slice, extras, mapping, columns ?? mapping.all)
     const { rows } = await run(compile(database, statement))
@@ -122,10 +122,10 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
 
   /** Selects a slice with its total, or with the state for which the total is remembered. */
   async function readSlice(
-    part: Part,
+    part: ReadPart,
     maxBytes: number | undefined,
     runner: Runner,
-  ): Promise<Found | typeof LONG> {
+  ): Promise<FoundSlice | typeof LONG> {
     const select = (extras: Extras) => selectSlice(part, extras, maxBytes, runner)
     if (!part.counts) return select({ total: false, state: false })
     const key = toKey(part.selection)
@@ -141,7 +141,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     return { ...found, total: remember(key, found.first) }
   }
 
-  function selectIds(values: readonly Id[], { sort }: Selection, slice: Slice): Part {
+  function selectIds(values: readonly Id[], { sort }: Selection, slice: Slice): ReadPart {
     const where = [{ path: [shape.identity.name], operator: 'in', values } as const]
     const backward = 'key' in slice && slice.backward
     return {
@@ -154,10 +154,10 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** Finds the items of a slice, and the total if one statement finds both. */
   async function find(
     session: StatementSession,
-    { selection, slice, counts }: Part,
+    { selection, slice, counts }: ReadPart,
     maxBytes: number | undefined,
     options: ListOptions | undefined,
-  ): Promise<Found> {
+  ): Promise<FoundSlice> {
     if (slice.limit === 0) return { items: [], count: 0, long: false }
     const hasIndex = hasIndexFor(selection, mapping)
     const walks = walk && !hasIndex
@@ -182,7 +182,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   }
 
   /** Reads as many rows as fit, their sizes first: SQLite takes long even to skip a long value. */
-  async function readLong(part: Part, runner: Runner, maxBytes = 0): Promise<Found> {
+  async function readLong(part: ReadPart, runner: Runner, maxBytes = 0): Promise<FoundSlice> {
     const { selection, slice } = part
     const nothing = { total: false, state: false }
     const statement = listStatement(
@@ -195,13 +195,13 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const { rows } = await runner.run(compile(database, statement))
     const limit = bounded?.countFitting(rows, maxBytes) ?? rows.length
     const found = await readSlice({ ...part, slice: { ...slice, limit } }, undefined, runner)
-    return { ...(found as Found), count: rows.length, long: true } // Without maxBytes `readSlice` never gives LONG.
+    return { ...(found as FoundSlice), count: rows.length, long: true } // Without maxBytes `readSlice` never gives LONG.
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */
   async function total(
     session: StatementSession,
-    filters: Filters,
+    filters: RowFilters,
     mode: 'exact' | 'estimated',
     options?: ListOptions,
   ): Promise<number> {
@@ -246,7 +246,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     mode: TotalMode,
     options?: ListOptions,
     maxBytes = options?.maxBytes,
-  ): Promise<Page> {
+  ): Promise<StorePage> {
     // One row more shows whether there are more.
     const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
     const part = { selection, slice: wanted, counts: mode === 'exact' }
@@ -266,7 +266,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
 }
 
 /** Finds the total where a slice that is not full shows it. */
-function findTotal({ count }: Found, slice: Slice): number | undefined {
+function findTotal({ count }: FoundSlice, slice: Slice): number | undefined {
   if (count >= slice.limit) return undefined
   if ('key' in slice) return slice.key === undefined ? count : undefined
   return count > 0 || slice.offset === 0 ? slice.offset + count : undefined
@@ -276,7 +276,7 @@ function isState(state: unknown): boolean {
   return state !== null && state !== undefined
 }
 
-function toKey({ where, search }: Filters): string {
+function toKey({ where, search }: RowFilters): string {
   return JSON.stringify([where, search])
 }
 

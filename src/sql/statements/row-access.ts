@@ -8,7 +8,7 @@ import {
   type Id,
   type Stored,
   type StoreOptions,
-  type WriteOptions,
+  type StoreWriteOptions,
 } from '../../store/store.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
@@ -70,7 +70,7 @@ export function buildRowAccess(
     wanted: Id,
     version: string,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
-    options: WriteOptions | undefined,
+    options: StoreWriteOptions | undefined,
   ): Promise<T | false> {
     if (mapping.encodeId(wanted) === undefined) return false
     const key = options?.idempotencyKey
@@ -122,7 +122,7 @@ export function buildRowAccess(
       wanted: Id,
       version: string,
       values: Item,
-      options?: WriteOptions,
+      options?: StoreWriteOptions,
     ): Promise<Stored | undefined> {
       const work = (runner: Runner, before: Stored | undefined) =>
         before ? changeRow(before, values, runner) : replaceRow(wanted, version, values, runner)
@@ -132,7 +132,7 @@ export function buildRowAccess(
       session: StatementSession,
       wanted: Id,
       version: string,
-      options?: WriteOptions,
+      options?: StoreWriteOptions,
     ): Promise<boolean> {
       const key = mapping.encodeId(wanted)
       const parameters = versionColumn === undefined ? [key] : [key, version]

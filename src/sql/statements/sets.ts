@@ -1,12 +1,11 @@
 // Reads and removes several rows by their ids, with one statement for all.
 
+import type { ItemVersion } from '../../store/sets.ts'
 import type { Id, Stored, StoreOptions } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-
-type ItemVersion = Pick<Stored, 'id' | 'version'>
 
 /** Thrown to undo a deletion in which not every row was at its version. */
 const NOT_ALL = new Error('Not every item was at its version')

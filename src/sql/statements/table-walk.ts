@@ -24,7 +24,7 @@ import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import { type Column, decodeRow } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { buildOrder, type Filters, rangesAfter } from './list-statements.ts'
+import { buildOrder, type RowFilters, rangesAfter } from './list-statements.ts'
 import { buildCondition, whereClause } from './where.ts'
 
 /** The time of a slice, and the rows of the first and the largest one. */
@@ -41,10 +41,10 @@ const MAX_TEXT_OF_ROW = 128 * 1024 * 1024
 /** How long the size of a table is remembered, in milliseconds. */
 const SIZE_MS = 10_000
 
-type Key = readonly (Scalar | null)[]
+type WalkKey = readonly (Scalar | null)[]
 
 /** A list; without a sort, a count. */
-type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
+type Wanted = RowFilters & Partial<Pick<Selection, 'sort'>>
 
 /** In which order a table is walked, and which filters an index applies on the way. */
 interface WalkPlan {
@@ -126,7 +126,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   }
 
   /** Builds the `where` and the `order by` of the rows after a place. */
-  function after({ order, backward, equals }: WalkPlan, key: Key | undefined): Fragment {
+  function after({ order, backward, equals }: WalkPlan, key: WalkKey | undefined): Fragment {
     const [range] = key ? rangesAfter(order, key, backward, mapping) : []
     const condition = whereClause([buildCondition({ where: equals }, mapping), range?.condition])
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
@@ -153,14 +153,14 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
     const [found] = (await run(compile(database, statement))).rows
     // The values of sort keys are scalars or null.
-    return found && (sortKeyOf(decode(found), order) as Key)
+    return found && (sortKeyOf(decode(found), order) as WalkKey)
   }
 
   /** Walks from a place on, slice by slice, each in its own turn. */
   async function walk(
     session: StatementSession,
     plan: WalkPlan,
-    place: Key | undefined,
+    place: WalkKey | undefined,
     options: ListOptions | undefined,
     look: Look,
   ): Promise<void> {
@@ -190,7 +190,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   /** Counts what passes the filters; `undefined` if one statement can do it. */
   async function count(
     session: StatementSession,
-    { where: filters, search }: Filters,
+    { where: filters, search }: RowFilters,
     options?: ListOptions,
   ): Promise<number | undefined> {
     const wanted = { where: filters, search }
@@ -316,7 +316,7 @@ function findIndexUse(
 }
 
 /** Lists the paths of the texts that patterns and the search read. */
-function textPaths({ where, search }: Filters): readonly Path[] {
+function textPaths({ where, search }: RowFilters): readonly Path[] {
   const patterns = listLeaves(where)
     .filter(({ operator }) => operator === 'like')
     .map(({ path }) => path)
@@ -324,7 +324,7 @@ function textPaths({ where, search }: Filters): readonly Path[] {
 }
 
 /** Counts the characters of patterns: each character of a text is compared with so many at worst. */
-function countPatterns({ where, search }: Filters): number {
+function countPatterns({ where, search }: RowFilters): number {
   let patterns = search ? searchWords(search.text).length : 0
   for (const { operator, values } of listLeaves(where)) {
     if (operator === 'like') patterns += String(values[0]).length
