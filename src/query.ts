@@ -203,7 +203,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
   }
 }
 
-/** Reads the `fields` parameter alone, for requests that have nothing to filter. */
+/** Reads the `fields` parameter alone, for requests that have nothing to filter. The paths are in the order of the table. */
 export function readFields(
   parameters: readonly Parameter[],
   fields: Fields,
@@ -227,7 +227,9 @@ export function readFields(
   for (const name of names) {
     if (!findValueField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
   }
-  return [...names].map(toPath)
+  const order = [...fields.keys()]
+  const position = ([name = '']: Path) => order.indexOf(name)
+  return [...names].map(toPath).sort((a, b) => position(a) - position(b))
 }
 
 function readSearch(

@@ -16,7 +16,7 @@ export function getValue(item: Json | undefined, path: Path): Json | undefined {
 }
 
 /**
- * Compiles a picker of paths: it copies exactly those properties, in the order of the item. A path
+ * Compiles a picker of paths: it copies exactly those properties, in the order in which they are named. A path
  * wins over paths below it; a parent that the item lacks is left out.
  */
 export function picker(paths: readonly Path[]): (item: Item) => Item {
@@ -24,17 +24,15 @@ export function picker(paths: readonly Path[]): (item: Item) => Item {
   for (const [name, ...rest] of paths) {
     if (name !== undefined) below.set(name, [...(below.get(name) ?? []), rest])
   }
-  const pickers = new Map(
-    Array.from(below, ([name, parts]) => {
-      const whole = parts.some(part => part.length === 0)
-      return [name, whole ? undefined : picker(parts)] as const
-    }),
-  )
+  const pickers = Array.from(below, ([name, parts]) => {
+    const whole = parts.some(part => part.length === 0)
+    return [name, whole ? undefined : picker(parts)] as const
+  })
   return item => {
     const picked: Item = {}
-    for (const [name, value] of Object.entries(item)) {
-      if (!pickers.has(name)) continue
-      const pick = pickers.get(name)
+    for (const [name, pick] of pickers) {
+      const value = getProperty(item, name)
+      if (value === undefined) continue
       if (!pick || value === null) picked[name] = value
       else if (isObject(value)) picked[name] = pick(value)
     }

@@ -224,8 +224,9 @@ function toReadableItems(
   { fields }: ParsedQuery,
 ): Awaitable<Item[]> {
   const { blobs, writeOnly } = context.target.collection
-  const pick = fields ? picker(fields) : (item: Item) => item
-  if (!blobs) return items.map(({ item }) => pick(omit(item, writeOnly)))
+  // No query names a write-only property.
+  const pick = fields ? picker(fields) : (item: Item) => omit(item, writeOnly)
+  if (!blobs) return items.map(({ item }) => pick(item))
   return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
 }
 
