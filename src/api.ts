@@ -216,7 +216,12 @@ export function defineApi<
     fetch,
     ...resources(definition.defaultVersion),
     ...(plain.versions && {
-      versions: Object.fromEntries(versions.map(each => [each.name, resources(each)])),
+      versions: Object.fromEntries(
+        versions.flatMap(({ name }) => {
+          const version = definition.versions.find(each => each.name === name)
+          return version ? [[name, resources(version)]] : []
+        }),
+      ),
     }),
     open: async () => {
       const parts = [...stores, ...definition.schemes]

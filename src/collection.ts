@@ -206,7 +206,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     total: options.total ?? 'exact',
     parents: findParents(name, references),
     references,
-    hasOnDelete: [...references.values()].some(({ onDelete }) => onDelete !== undefined),
+    guarded: new Set<string>(),
     children: [],
     operations: new Set(options.operations ?? OPERATIONS),
     actions: compileActions(options),

@@ -74,7 +74,9 @@ export function checkOf(served: object): Check | undefined {
 function sign(definition: unknown): string {
   const stores = new Map<object, number>()
   const schemas = new Map<object, number>()
-  return JSON.stringify(definition, (_name, value: unknown) => {
+  return JSON.stringify(definition, (name, value: unknown) => {
+    // They are collections again, which may refer to each other.
+    if (name === 'children') return 'children'
     if (typeof value === 'function' || typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof RegExp) return String(value)

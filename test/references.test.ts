@@ -162,23 +162,48 @@ describe.each(Object.keys(DATABASES))('on %s', name => {
     expect(await count('cars')).toBe(0)
   })
 
-  it('no item refers to a deleted one, however writes and deletions meet', async () => {
-    const { request, create } = await open(name, 'cascade', 'restrict')
-    for (let round = 0; round < 8; round++) {
-      const car = await create('cars', { name: 'A' })
-      const post = (target: string, json: object) => request(target, { method: 'POST', json })
-      const answers = await Promise.all([
-        ...[1, 2, 3].map(() => post('/options', { car_id: car })),
-        request(`/cars/${car}`, { method: 'DELETE' }),
-        ...[1, 2].map(() => post('/accounts', { car_id: car })),
-        post(`/cars/${car}/options`, {}),
-      ])
-      for (const { status } of answers) expect([200, 201, 400, 404, 409, 503]).toContain(status)
-      const exists = (await request(`/cars/${car}`)).status === 200
-      for (const collection of ['options', 'accounts']) {
-        const { json } = await request(`/${collection}?car_id=${car}`)
-        if (!exists) expect(json).toEqual([])
+  test.each<OnDelete>(['cascade', undefined])(
+    'no item refers to a deleted one, however writes and deletions meet: %s',
+    async onDelete => {
+      const { request, create } = await open(name, onDelete, onDelete && 'restrict')
+      for (let round = 0; round < 8; round++) {
+        const car = await create('cars', { name: 'A' })
+        const post = (target: string, json: object) => request(target, { method: 'POST', json })
+        const answers = await Promise.all([
+          ...[1, 2, 3].map(() => post('/options', { car_id: car })),
+          request(`/cars/${car}`, { method: 'DELETE' }),
+          ...[1, 2].map(() => post('/accounts', { car_id: car })),
+          post(`/cars/${car}/options`, {}),
+        ])
+        for (const { status } of answers) expect([200, 201, 400, 404, 409, 503]).toContain(status)
+        const exists = (await request(`/cars/${car}`)).status === 200
+        for (const collection of ['options', 'accounts']) {
+          const { json } = await request(`/${collection}?car_id=${car}`)
+          if (!exists) expect(json).toEqual([])
+        }
       }
+    },
+  )
+
+  it('a deletion by a version without them considers the items of another one', async () => {
+    const makeStore = await (DATABASES[name] as () => Promise<() => Store>)()
+    const { v1, v2, request } = await serveVersions(makeStore)
+    const make = async (json: object) => {
+      const { id } = await v1.collection('cars').create({ name: 'A' })
+      await v2.collection('options').create({ car_id: id, ...json })
+      return id
+    }
+    const id = await make({})
+    const refused = await request(`/v1/cars/${id}`, { method: 'DELETE' })
+    expect([refused.status, Object(refused.json).errors[0].type]).toEqual([409, 'referenced'])
+    for (let round = 0; round < 8; round++) {
+      const { id: car_id } = await v1.collection('cars').create({ name: 'A' })
+      const post = { method: 'POST', json: { car_id } }
+      const [made, deleted] = await Promise.all([
+        request('/v2/options', post),
+        request(`/v1/cars/${car_id}`, { method: 'DELETE' }),
+      ])
+      expect([made?.status === 201, deleted?.status === 200].filter(Boolean)).toHaveLength(1)
     }
   })
 
@@ -198,6 +223,50 @@ describe.each(Object.keys(DATABASES))('on %s', name => {
     const { collections } = findApiDefinition(api).defaultVersion
     expect(collections.get('accounts')?.shape.indexes).toEqual([['car_id'], ['second_id']])
   })
+})
+
+/** Cars in two versions, of which the second has options too. */
+async function serveVersions(store: () => Store) {
+  const [shared, own] = [store(), store()]
+  const cars = () =>
+    defineCollection({ name: 'cars', schema: z.object({ name: z.string() }), store: shared })
+  const options = defineCollection({
+    name: 'options',
+    schema: z.object({ car_id: z.string() }),
+    store: own,
+    parents: { car_id: 'cars' },
+  })
+  const api = defineApi({
+    versions: [
+      { version: 1, collections: [cars()] },
+      { version: 2, collections: [cars(), options] },
+    ],
+  })
+  const { request } = await openHandler('fetch', api)
+  return { ...api.versions, request }
+}
+
+it('two versions say the same of a reference between two stores', () => {
+  const [shared, own] = [memoryStore(), memoryStore()]
+  const define = (onDelete: OnDelete, store = shared) => [
+    defineCollection({ name: 'cars', schema: z.object({ name: z.string() }), store }),
+    defineCollection({
+      name: 'options',
+      schema: z.object({ car_id: z.string() }),
+      store: own,
+      parents: { car_id: { collection: 'cars', onDelete } },
+    }),
+  ]
+  const serveBoth = (one: OnDelete, other: OnDelete, store?: Store) =>
+    defineApi({
+      versions: [
+        { version: 1, collections: define(one) },
+        { version: 2, collections: define(other, store) },
+      ],
+    })
+  expect(() => serveBoth('cascade', undefined)).not.toThrow()
+  expect(() => serveBoth('cascade', 'restrict')).toThrow(/onDelete: cascade and restrict in two/)
+  expect(() => serveBoth('cascade', 'cascade', memoryStore())).toThrow(/items of two stores/)
 })
 
 it('more than 10,000 items are not deleted with one', async () => {

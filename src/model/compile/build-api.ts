@@ -32,6 +32,7 @@ import {
 import type { ApiDefinition, VersionDefinition } from '../types/definition.ts'
 import type { Contact, Failure, Policies } from '../types/policies.ts'
 import { hideWriteOnly } from './compile-field-roles.ts'
+import { linkReferences } from './link-references.ts'
 
 /** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
 export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
@@ -71,7 +72,7 @@ export function buildApi(
   versions: readonly VersionDefinition[],
   policies: Policies,
 ): ApiDefinition {
-  const newest = hideWriteOnly(versions).sort(
+  const newest = linkReferences(hideWriteOnly(versions)).sort(
     ({ number: one = 0 }, { number: other = 0 }) => other - one,
   )
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]

@@ -13,8 +13,9 @@ import { listBlobFields } from '../../schema/blob.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Declaration } from '../types/declaration.ts'
 import type { CollectionDefinition } from '../types/definition.ts'
-import type { Child, Reference, ReferenceOptions } from '../types/references.ts'
+import type { Reference, ReferenceOptions } from '../types/references.ts'
 import { omitFields } from './compile-field-roles.ts'
+import { sharesTransactions } from './link-references.ts'
 
 const RULES: Rules<ReferenceOptions> = {
   collection: needed(TEXT),
@@ -85,14 +86,13 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
       if (field) fields.set(property, relateField(name, property, field, reference, collections))
     }
     checkVisible(definition, collections)
-    const children = listChildren(definition, collections)
+    checkOnDelete(definition, collections)
     related.set(
       name,
       Object.freeze({
         ...definition,
         shape: Object.freeze({ ...shape, fields }),
         queryFields: omitFields(fields, writeOnly),
-        children,
       }),
     )
   }
@@ -125,22 +125,15 @@ function relateField(
   return kind === 'uuid' ? { ...field, uuid: true } : field
 }
 
-/** @throws TypeError where the stores cannot do what the reference says. */
-function listChildren(parent: CollectionDefinition, collections: CollectionMap): Child[] {
-  const children: Child[] = []
-  for (const child of collections.values()) {
-    for (const [field, { collection, onDelete }] of child.references) {
-      if (collection !== parent.name) continue
-      const { name } = child
-      const shared = sharesTransactions(child, parent)
-      assertValid(
-        shared || onDelete === undefined,
-        `${name}: "${field}" has onDelete, but the stores of ${name} and ${parent.name} share no transactions. Keep both in one database, or leave onDelete out`,
-      )
-      if (shared) children.push({ name, field, onDelete: onDelete ?? 'restrict' })
-    }
+/** @throws TypeError where the stores cannot do what a reference says. */
+function checkOnDelete(child: CollectionDefinition, collections: CollectionMap): void {
+  for (const [field, { collection, onDelete }] of child.references) {
+    const parent = collections.get(collection)
+    assertValid(
+      onDelete === undefined || (parent && sharesTransactions(child.store, parent.store)),
+      `${child.name}: "${field}" has onDelete, but the stores of ${child.name} and ${collection} share no transactions. Keep both in one database, or leave onDelete out`,
+    )
   }
-  return children
 }
 
 /**
@@ -160,19 +153,9 @@ function checkVisible(definition: CollectionDefinition, collections: CollectionM
     const circle = [...passed, parent.name].join(', ')
     assertValid(!passed.includes(parent.name), `${name}: visible goes in a circle: ${circle}`)
     assertValid(
-      sharesTransactions(at, parent),
+      sharesTransactions(at.store, parent.store),
       `${where}, but the stores of ${name} and ${parent.name} are not in one database`,
     )
     at = parent
   }
-}
-
-/** Whether writes to both can be one transaction. */
-function sharesTransactions(
-  { store: one }: CollectionDefinition,
-  { store: other }: CollectionDefinition,
-): boolean {
-  return (
-    one.transaction !== undefined && one.database !== undefined && one.database === other.database
-  )
 }

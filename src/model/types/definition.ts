@@ -23,7 +23,7 @@ import type { ActionRun, RowRule, Through } from './declaration.ts'
 import type { FieldRoles, OwnerOptions } from './field-roles.ts'
 import type { Operation } from './operation.ts'
 import type { Contact, Failure, Messages } from './policies.ts'
-import type { Child, Reference } from './references.ts'
+import type { Reference } from './references.ts'
 
 /** A compiled action. */
 export interface ActionDefinition {
@@ -91,9 +91,9 @@ export interface CollectionDefinition {
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */
   readonly references: ReadonlyMap<string, Reference>
-  /** Whether a reference has `onDelete`: a write then locks the items that it refers to. */
-  readonly hasOnDelete: boolean
-  /** The collections whose references a deletion here must consider. Empty outside of an api. */
+  /** The references into its own database: a write may refer to no item that is deleted meanwhile. */
+  readonly guarded: ReadonlySet<string>
+  /** What refers to its items, in any version of the api. Empty outside of an api. */
   readonly children: readonly Child[]
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
@@ -104,6 +104,13 @@ export interface CollectionDefinition {
   readonly access: Access
   readonly visible: RowRule | Through | undefined
   readonly description: string | undefined
+}
+
+/** A collection that refers to another one: it may be of another version. */
+export interface Child {
+  readonly collection: CollectionDefinition
+  readonly field: string
+  readonly onDelete: 'cascade' | 'restrict'
 }
 
 /** One version of an api: its collections under a path prefix. */

@@ -8,8 +8,8 @@ export interface ReferenceOptions {
    * What happens when the referenced item is deleted, in the same transaction. `cascade` deletes these items too,
    * at most 10,000, without their hooks; `restrict` refuses the deletion with 409 while there are any. A write
    * that refers to the item runs in a transaction too, so that it cannot be deleted meanwhile. Both need stores of
-   * one database: a `TypeError` otherwise. Default: `restrict`, without that second transaction, where
-   * the stores are of one database; elsewhere these items stay.
+   * one database: a `TypeError` otherwise. Default: `restrict` where the stores are of one database; elsewhere these
+   * items stay.
    */
   readonly onDelete?: 'cascade' | 'restrict' | undefined
 }
@@ -24,11 +24,4 @@ export interface Reference {
   readonly isParent: boolean
   /** As it was declared. */
   readonly onDelete: 'cascade' | 'restrict' | undefined
-}
-
-/** A collection that refers to another one. */
-export interface Child {
-  readonly name: string
-  readonly field: string
-  readonly onDelete: 'cascade' | 'restrict'
 }

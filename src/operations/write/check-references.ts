@@ -3,7 +3,6 @@
 import type { Awaitable, Item } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
-import type { Reference } from '../../model/types/references.ts'
 import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'
@@ -86,16 +85,16 @@ async function checkReferences(
   throwIfAny(issues)
 }
 
-/** Runs steps in a transaction where a new reference declares `onDelete`: the named item cannot be deleted meanwhile. */
+/** Runs steps in a transaction where a guarded reference is new: the named item cannot be deleted meanwhile. */
 export function lockReferences(
   write: WriteState,
   steps: readonly WriteStep[],
 ): Awaitable<WriteState> {
   const { call, values, current } = write
-  const names = ([field, { onDelete }]: readonly [string, Reference]) => {
+  const isNew = (field: string) => {
     const value = values?.[field] ?? null
-    return onDelete !== undefined && value !== null && value !== current?.item[field]
+    return value !== null && value !== current?.item[field]
   }
-  if (![...call.target.collection.references].some(names)) return runSteps(steps, write)
+  if (![...call.target.collection.guarded].some(isNew)) return runSteps(steps, write)
   return runAtomically(write, steps)
 }

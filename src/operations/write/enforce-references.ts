@@ -4,7 +4,7 @@ import { takeTurn } from '../../base/turns.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
-import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { Child, CollectionDefinition } from '../../model/types/definition.ts'
 import { listBlobKeys } from '../../schema/blob.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { deleteSet, MAX_SET } from '../../store/sets.ts'
@@ -87,14 +87,13 @@ function toDoomed(collection: CollectionDefinition, { id, version, item }: Store
  */
 export async function findDoomed(write: Write<'current'>): Promise<readonly Doomed[]> {
   const { call, transaction, current } = write
-  const { version, collection } = call.target
-  const { collections } = version
+  const { collection } = call.target
   const root = toDoomed(collection, current)
   const doomed = [root]
   const seen = new Map([[root.collection, new Set([root.id])]])
   for (let level = [root]; level.length > 0; ) {
     const next: Doomed[] = []
-    for (const { child, selection } of listReferrers(level, collections, 'cascade')) {
+    for (const { child, selection } of listReferrers(level, 'cascade')) {
       const known = seen.get(child) ?? new Set<Id>()
       seen.set(child, known)
       for await (const batch of call
@@ -111,7 +110,7 @@ export async function findDoomed(write: Write<'current'>): Promise<readonly Doom
     doomed.push(...next)
     level = next
   }
-  for (const { child, selection } of listReferrers(doomed, collections, 'restrict')) {
+  for (const { child, selection } of listReferrers(doomed, 'restrict')) {
     const known = seen.get(child) ?? new Set<Id>()
     const slice = { limit: known.size + 1, offset: 0 }
     const store = call.storeOf(child, transaction)
@@ -122,16 +121,11 @@ export async function findDoomed(write: Write<'current'>): Promise<readonly Doom
 }
 
 /** Selects the items that refer to others, by the collections of both. */
-function* listReferrers(
-  items: readonly Doomed[],
-  collections: ReadonlyMap<string, CollectionDefinition>,
-  onDelete: 'cascade' | 'restrict',
-) {
+function* listReferrers(items: readonly Doomed[], onDelete: Child['onDelete']) {
   for (const parent of new Set(items.map(({ collection }) => collection))) {
     const ids = items.flatMap(({ collection, id }) => (collection === parent ? [id] : []))
-    for (const { name, field, onDelete: declared } of parent.children) {
-      const child = collections.get(name)
-      if (!child || declared !== onDelete) continue
+    for (const { collection: child, field, onDelete: declared } of parent.children) {
+      if (declared !== onDelete) continue
       const sort = withTieBreak([], child.shape.identity.name)
       for (let at = 0; at < ids.length; at += MAX_SET) {
         const values = ids.slice(at, at + MAX_SET)

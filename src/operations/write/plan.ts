@@ -121,7 +121,7 @@ function createItem(
     .check(hasHook && refers && refs.requireReferences, 400)
     .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
     .refine('values', hasHook && input.validateAgain, 400)
-    .within(collection.hasOnDelete && refs.lockReferences, [], atomic =>
+    .within(collection.guarded.size > 0 && refs.lockReferences, [], atomic =>
       atomic
         .check(ownId && input.requireValidId, 400)
         .check(input.requireSize, 413)
@@ -179,7 +179,7 @@ function changeItem(
     .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
     .refine('values', hasHook && input.validateAgain, 400)
     .endWith('stored', !replaces && input.stopIfUnchanged)
-    .within(collection.hasOnDelete && refs.lockReferences, [], atomic =>
+    .within(collection.guarded.size > 0 && refs.lockReferences, [], atomic =>
       atomic
         .check(input.requireSize, 413)
         .check(visible && input.requireVisible, 403)

@@ -1,0 +1,90 @@
+// References over all versions of an api: a table may serve several of them, and its rows refer in each.
+
+import { assertValid } from '../../options.ts'
+import type { Store } from '../../store/store.ts'
+import type { Child, CollectionDefinition, VersionDefinition } from '../types/definition.ts'
+
+/** A reference as the store of its items has it, for every version. */
+interface StoreLink extends Pick<Child, 'field'> {
+  readonly child: Store
+  readonly parent: Store
+  readonly onDelete: Child['onDelete'] | undefined
+}
+
+/**
+ * Tells each collection what refers to its items in any version, and which of its own references are guarded.
+ * @throws TypeError where two versions of one store disagree on a reference.
+ */
+export function linkReferences(versions: readonly VersionDefinition[]): VersionDefinition[] {
+  const links = mergeLinks(versions)
+  const children = new Map<CollectionDefinition, Child[]>()
+  const linked = versions.map(version => ({
+    ...version,
+    collections: new Map([...version.collections].map(([name, each]) => [name, link(each)])),
+  }))
+
+  function link(collection: CollectionDefinition): CollectionDefinition {
+    const own = links.filter(({ child }) => child === collection.store)
+    const fields = own.map(({ field }) => field).filter(field => collection.references.has(field))
+    const list: Child[] = []
+    const made = Object.freeze({ ...collection, children: list, guarded: new Set(fields) })
+    children.set(made, list)
+    return made
+  }
+
+  for (const { collections } of linked) {
+    for (const collection of collections.values()) {
+      for (const { child, parent, field, onDelete = 'restrict' } of links) {
+        if (parent !== collection.store) continue
+        const found = findServed(child, field, [{ collections }, ...linked])
+        if (found) children.get(collection)?.push({ collection: found, field, onDelete })
+      }
+    }
+  }
+  return linked
+}
+
+/** Finds the collection on a store that declares a reference: of the first version that has it. */
+function findServed(
+  store: Store,
+  field: string,
+  versions: readonly Pick<VersionDefinition, 'collections'>[],
+): CollectionDefinition | undefined {
+  return versions
+    .flatMap(({ collections }) => [...collections.values()])
+    .find(each => each.store === store && each.references.has(field))
+}
+
+/** Lists the references within one database, each once for all versions. */
+function mergeLinks(versions: readonly VersionDefinition[]): StoreLink[] {
+  const links = new Map<Store, Map<string, StoreLink>>()
+  for (const { collections } of versions) {
+    for (const { name, store, references } of collections.values()) {
+      const byField = links.get(store) ?? new Map<string, StoreLink>()
+      links.set(store, byField)
+      for (const [field, { collection, onDelete }] of references) {
+        const parent = collections.get(collection)?.store
+        if (!parent || !sharesTransactions(store, parent)) continue
+        const known = byField.get(field)
+        assertValid(
+          !known || known.parent === parent,
+          `${name}: "${field}" refers to items of two stores in two versions. Have it refer to one`,
+        )
+        const words = new Set([known?.onDelete, onDelete].filter(word => word !== undefined))
+        assertValid(
+          words.size < 2,
+          `${name}: "${field}" says onDelete: ${[...words].join(' and ')} in two versions of one store. Say the same in both`,
+        )
+        byField.set(field, { child: store, parent, field, onDelete: [...words][0] })
+      }
+    }
+  }
+  return [...links.values()].flatMap(byField => [...byField.values()])
+}
+
+/** Whether writes to both can be one transaction. */
+export function sharesTransactions(one: Store, other: Store): boolean {
+  return (
+    one.transaction !== undefined && one.database !== undefined && one.database === other.database
+  )
+}
