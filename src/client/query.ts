@@ -1,6 +1,21 @@
 // Query strings: `{ price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }` → `price[gte]=10&model.name[prefix]=Cl`.
 
-const OPERATORS = /^(eq|ne|gte?|lte?|n?in|like|prefix|exists)$/
+import type { OperatorWord } from '../store/operators.ts'
+
+/** By word: 1 where its values are one text, separated by commas. */
+const OPERATORS: Readonly<Record<OperatorWord, 0 | 1>> = {
+  eq: 0,
+  ne: 0,
+  in: 1,
+  nin: 1,
+  gt: 0,
+  gte: 0,
+  lt: 0,
+  lte: 0,
+  like: 0,
+  prefix: 0,
+  exists: 0,
+}
 const PARAMETERS = /^(sort|fields|limit|offset|until|since(_id)?|max_id)$/
 
 /** What a list is of: the names of the collection and of its id. */
@@ -19,7 +34,7 @@ interface Listed {
  */
 export function printQuery(query: object, listed?: Listed, words?: string): string {
   const parameters = new URLSearchParams()
-  const add = (path: string, name: string, operator: string, value: unknown): void => {
+  const add = (path: string, name: string, operator: OperatorWord, value: unknown): void => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
     const values = [value].flat().map(toPlain)
     const texts = values.flatMap(each => {
@@ -29,7 +44,7 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
         `${listed.name}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(each)}. Leave it out, or write { exists: false }`,
       )
     })
-    const isOne = texts.length > 0 && /^n?in$/.test(operator)
+    const isOne = texts.length > 0 && OPERATORS[operator]
     for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
     // Every item has an id: this matches nothing.
     if (listed && texts.length === 0 && operator[0] !== 'n')
@@ -37,12 +52,12 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
   }
   const walk = (path: string, value: unknown, isReserved?: boolean): void => {
     const entries = isObject(value) ? Object.entries(value) : []
-    const isCondition = listed && entries.every(([key]) => OPERATORS.test(key))
+    const isCondition = listed && entries.every(([key]) => isOperator(key))
     const name = isReserved ? `filter[${path}]` : path
     // An object without keys is a date, or no filter.
     if (entries.length === 0) add(path, name, 'eq', value)
     for (const [key, each] of entries) {
-      if (isCondition) add(path, name, key, each)
+      if (isCondition && isOperator(key)) add(path, name, key, each)
       else walk(`${path}.${key}`, each, isReserved)
     }
   }
@@ -56,6 +71,7 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
   return `${parameters}` && `?${parameters}`
 }
 
+const isOperator = (word: string): word is OperatorWord => Object.hasOwn(OPERATORS, word)
 const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

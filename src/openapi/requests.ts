@@ -13,7 +13,7 @@ import {
   type JsonSchema,
   needsProperties,
 } from '../schema/json-schema.ts'
-import { listOperators } from '../store/operators.ts'
+import { listOperators, type OperatorWord } from '../store/operators.ts'
 import {
   buildContent,
   type MethodDescription,
@@ -127,9 +127,15 @@ function filtersOf(fields: Fields, prefix: string, searches: boolean): QueryPara
 const DEEP_OBJECT = { style: 'deepObject', explode: true }
 
 /** The operands of operators that do not compare with a value of the field. */
-const OPERANDS: Readonly<Record<string, JsonSchema>> = {
+const OPERANDS: Readonly<Record<OperatorWord, JsonSchema | undefined>> = {
+  eq: undefined,
+  ne: undefined,
   in: TEXT,
   nin: TEXT,
+  gt: undefined,
+  gte: undefined,
+  lt: undefined,
+  lte: undefined,
   like: TEXT,
   prefix: TEXT,
   exists: { type: 'boolean' },

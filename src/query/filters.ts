@@ -18,7 +18,13 @@ import {
 } from '../schema/fields.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import type { Filter, Operator } from '../store/filter.ts'
-import { findOperator, OPERATOR_WORDS, PATTERNS, unsupportedReason } from '../store/operators.ts'
+import {
+  findOperator,
+  isPattern,
+  OPERATOR_WORDS,
+  takesSeveral,
+  unsupportedReason,
+} from '../store/operators.ts'
 
 export type QueryLimits = Pick<
   Limits,
@@ -108,8 +114,7 @@ export function readFilter(
     issues.push({ message, field: name.slice(0, 128), type })
     return undefined
   }
-  const takesOne = operator !== 'in' && operator !== 'nin'
-  if (takesOne && texts.length > 1) {
+  if (!takesSeveral(operator) && texts.length > 1) {
     return add(`${name} is sent ${texts.length} times; send it once`, 'repeated_parameter')
   }
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
@@ -119,7 +124,7 @@ export function readFilter(
   }
   const long = operator === 'like' && parts.find(part => part.length > limits.pattern)
   if (long) return add(`${name} has a pattern of ${tooLong(long, limits)}`, 'pattern_too_long')
-  const pattern = PATTERNS.has(operator)
+  const pattern = isPattern(operator)
   const values: Scalar[] = []
   for (const text of parts) {
     const found = parseFilterValues(text, field, pattern)

@@ -5,8 +5,7 @@ import { getValue, type Path, toPath } from '../base/paths.ts'
 import type { Json, Scalar } from '../base/values.ts'
 import { findField, type Kind } from '../schema/fields.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
-import { type Filter, isLeaf, type ValueFilter } from './filter.ts'
-import { ORDERINGS } from './operators.ts'
+import { type Filter, isLeaf, type Operator, type ValueFilter } from './filter.ts'
 import type { SortKey } from './selection.ts'
 import { type Probe, SortedList } from './sorted-list.ts'
 import type { KeySlice, Shape, Stored } from './store.ts'
@@ -45,6 +44,21 @@ export interface ReadOrder {
   /** A place in the sort to continue from; the start where it is absent. */
   readonly after: KeySlice['key']
   readonly offset: number
+}
+
+/** The end of a range that an operator sets: before or after the entries with its value. */
+const ENDS: Readonly<
+  Record<Operator, { readonly of: 'from' | 'to'; readonly after: boolean } | undefined>
+> = {
+  in: undefined,
+  nin: undefined,
+  gt: { of: 'from', after: true },
+  gte: { of: 'from', after: false },
+  lt: { of: 'to', after: false },
+  lte: { of: 'to', after: true },
+  like: undefined,
+  prefix: undefined,
+  exists: undefined,
 }
 
 /** Beyond so many combinations of `in` values, the other filters are tested item by item. */
@@ -147,11 +161,11 @@ export class MemoryIndex {
     let from = this.#rank(bounds.length > 0 ? [...prefix, null] : prefix, bounds.length > 0)
     let to = this.#rank(prefix, true)
     for (const { operator, values } of bounds) {
-      const bound = [...prefix, toKey(values[0], kind)]
-      if (operator === 'gt') from = Math.max(from, this.#rank(bound, true))
-      if (operator === 'gte') from = Math.max(from, this.#rank(bound, false))
-      if (operator === 'lt') to = Math.min(to, this.#rank(bound, false))
-      if (operator === 'lte') to = Math.min(to, this.#rank(bound, true))
+      const end = ENDS[operator]
+      if (!end) continue
+      const rank = this.#rank([...prefix, toKey(values[0], kind)], end.after)
+      if (end.of === 'from') from = Math.max(from, rank)
+      else to = Math.min(to, rank)
     }
     return { from, to }
   }
@@ -232,8 +246,8 @@ function isOneOf(filter: Filter, path: Path): filter is ValueFilter {
 
 /** Whether a filter bounds a range of a column's values. */
 function isBound(filter: Filter, { path, kind }: IndexColumn): filter is ValueFilter {
-  if (!isLeaf(filter) || !ORDERINGS.has(filter.operator) || !isSamePath(filter.path, path))
-    return false
+  if (!isLeaf(filter) || filter.operator === 'within' || !ENDS[filter.operator]) return false
+  if (!isSamePath(filter.path, path)) return false
   const [value] = filter.values
   return value !== undefined && isOfKind(value, kind)
 }

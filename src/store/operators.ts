@@ -2,8 +2,8 @@
 import type { Field } from '../schema/fields.ts'
 import type { Operator } from './filter.ts'
 
-/** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
-const OPERATORS: Readonly<Record<string, Operator>> = {
+/** The words of the grammar: each operator is one; `eq` and `ne` are `in` and `nin` of one value. */
+const OPERATORS = {
   eq: 'in',
   ne: 'nin',
   in: 'in',
@@ -15,30 +15,54 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   like: 'like',
   prefix: 'prefix',
   exists: 'exists',
+} as const satisfies Readonly<Record<Operator | 'eq' | 'ne', Operator>>
+
+/** A word that stands for an operator in a query. */
+export type OperatorWord = keyof typeof OPERATORS
+
+/**
+ * What an operator does with its operand. `equals` compares it with a value of the field, `orders` bounds the values
+ * of a field that have an order, `matches` compares a part of a text, `tells` asks whether there is a value.
+ */
+const EFFECTS: Readonly<Record<Operator, 'equals' | 'orders' | 'matches' | 'tells'>> = {
+  in: 'equals',
+  nin: 'equals',
+  gt: 'orders',
+  gte: 'orders',
+  lt: 'orders',
+  lte: 'orders',
+  like: 'matches',
+  prefix: 'matches',
+  exists: 'tells',
 }
 
 /** Finds the operator that a word means; `undefined` for an unknown word. */
 export function findOperator(word: string): Operator | undefined {
-  return Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined
+  return Object.hasOwn(OPERATORS, word) ? OPERATORS[word as OperatorWord] : undefined
 }
 
-export const OPERATOR_WORDS: readonly string[] = Object.keys(OPERATORS)
+export const OPERATOR_WORDS = Object.keys(OPERATORS) as readonly OperatorWord[]
 
 /** Lists the words of the operators that a field's filters may use. */
-export function listOperators(field: Field): string[] {
-  const words = Object.entries(OPERATORS)
-  return words.flatMap(([word, operator]) => (unsupportedReason(operator, field) ? [] : [word]))
+export function listOperators(field: Field): OperatorWord[] {
+  return OPERATOR_WORDS.filter(word => !unsupportedReason(OPERATORS[word], field))
 }
 
 /** Names the kind of values that an operator needs, where a filterable field holds others. */
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
-  if (PATTERNS.has(operator) && leaf?.kind !== 'string') return 'texts'
-  if (ORDERINGS.has(operator) && leaf?.kind === 'boolean') return 'values with an order'
+  const effect = EFFECTS[operator]
+  if (effect === 'matches' && leaf?.kind !== 'string') return 'texts'
+  if (effect === 'orders' && leaf?.kind === 'boolean') return 'values with an order'
   return undefined
 }
 
-/** The operators whose value is part of a text, rather than a value of the field. */
-export const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
-/** The operators that bound the values of a field. */
-export const ORDERINGS: ReadonlySet<string> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
+/** Whether the operand is a part of a text, rather than a value of the field. */
+export function isPattern(operator: Operator): boolean {
+  return EFFECTS[operator] === 'matches'
+}
+
+/** Whether the operator compares with several values. */
+export function takesSeveral(operator: Operator): boolean {
+  return EFFECTS[operator] === 'equals'
+}

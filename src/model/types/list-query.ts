@@ -1,4 +1,5 @@
 // The query of a list in a program: filters as objects. The type checker works out only the fields in use.
+import type { OperatorWord } from '../../store/operators.ts'
 import type { Comparable, Plain } from './collection-types.ts'
 
 interface Equality<V> {
@@ -18,7 +19,8 @@ interface Textual<V> extends Ordered<V> {
   readonly like?: string
   readonly prefix?: string
 }
-type Operators<V> = [V] extends [boolean]
+/** @typeParam _Word every word has a type above: the compiler says so. */
+type Operators<V, _Word extends keyof Textual<V> = OperatorWord> = [V] extends [boolean]
   ? Equality<V>
   : [V] extends [number]
     ? Ordered<V>

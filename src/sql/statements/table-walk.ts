@@ -280,7 +280,19 @@ interface IndexUse {
   readonly ordered: boolean
 }
 
-const RANGES: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'prefix'])
+/** What an index finds by a condition on its next column: rows with some values, or a range of them. */
+const FINDS: Readonly<Record<FilterLeaf['operator'], 'values' | 'range' | undefined>> = {
+  in: 'values',
+  nin: undefined,
+  gt: 'range',
+  gte: 'range',
+  lt: 'range',
+  lte: 'range',
+  like: undefined,
+  prefix: 'range',
+  exists: undefined,
+  within: undefined,
+}
 
 /** Finds what an index does: filters by one value on its first columns, a filter on the next one, then the order. */
 function findIndexUse(
@@ -298,9 +310,9 @@ function findIndexUse(
     equals.push(filter)
   }
   const next = on(equals.length)
-  const isRange = next.every(({ operator }) => RANGES.has(operator))
+  const isRange = next.every(({ operator }) => FINDS[operator] === 'range')
   const [several] = next
-  const isIn = next.length === 1 && several?.operator === 'in'
+  const isIn = next.length === 1 && several !== undefined && FINDS[several.operator] === 'values'
   const free = sort.filter(
     ({ path }) => !equals.some(each => each.path.join('.') === path.join('.')),
   )
