@@ -13,7 +13,7 @@ import { HttpError, throwIfAny } from '../errors.ts'
 import { type Field, getPropertyField } from './fields.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
-import { compileParser } from './parse.ts'
+import { buildParser } from './parse.ts'
 import { elementsBefore, findUnknown, hasAll } from './unknown-properties.ts'
 import { buildField, type Schema } from './zod-fields.ts'
 
@@ -69,7 +69,7 @@ function without(value: Json, others: Item): Json {
  * @throws HttpError 400 with every issue, unknown properties included.
  */
 export function buildChecker(schema: Schema): (value: unknown, current?: Json) => Awaitable<Item> {
-  const parse = compileParser(schema)
+  const parse = buildParser(schema)
   const field = buildField(schema, 'input')
   return (value, current) => {
     if (!isObject(value)) {
