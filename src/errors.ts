@@ -18,6 +18,7 @@ export const ERROR_TYPES = {
     incomplete_body: 'The connection ended before the body did. Send the request again.',
     inline_too_large: 'The contents in `fields` are too large. Download them one by one.',
     invalid_base64: 'The content of a file is not Base64. Encode it as RFC 4648 says.',
+    invalid_batch: 'The batch cannot be done. `message` says what would be right.',
     invalid_cursor: 'The cursor is damaged, or of another sort. Start again with the first page.',
     invalid_element: 'An element of a list is invalid. `message` says why.',
     invalid_encoding: 'The body is not valid UTF-8. Encode it as UTF-8.',
@@ -42,6 +43,7 @@ export const ERROR_TYPES = {
     invalid_xml: 'The body is not valid XML. `message` says where it breaks.',
     malformed_request: 'The request is not well-formed HTTP. Use an HTTP library.',
     missing_body: 'The request needs a body. Send one.',
+    no_dry_run: 'The write cannot be tried by `Prefer: tx=rollback`. `message` says why.',
     no_files: 'The body has a file where none is expected. Leave it out.',
     not_filterable: 'Lists cannot be filtered by this field. Use another.',
     not_multiple_of: 'A number is not a multiple of its step. Correct it.',
@@ -111,6 +113,7 @@ export const ERROR_TYPES = {
     precondition_failed: 'The item is not in the required state. Read it again, then decide.',
   },
   413: {
+    batch_too_large: 'The answers of the batch are too large together. Send fewer steps.',
     body_too_large: 'The body is too large. Send less.',
     chunk_extensions_too_large: 'The chunk extensions are too large. Leave them out.',
     item_too_large: 'The item would become too large. Store less in it.',
@@ -166,6 +169,8 @@ export interface ErrorEntry {
   field?: string
   /** A stable name of the kind of issue, such as `unknown_field`: for programs, never translated. */
   type?: AnyErrorType
+  /** The number of the step of a batch that has failed, from 0. */
+  step?: number
 }
 
 /** An issue as a program reports it; the status comes from the {@link HttpError}. */
@@ -215,11 +220,12 @@ export class AnyHttpError extends Error {
     const entries = list.length > 0 ? list : [{ message: STATUS_CODES[status] ?? 'Error' }]
     super([...new Set(entries.map(entry => entry.message))].join('; '), { cause })
     this.status = status
-    this.errors = entries.map(({ message, field, type }) => ({
+    this.errors = entries.map(({ message, field, type, step }) => ({
       message,
       code: status,
       ...(field === undefined ? {} : { field }),
       ...(type === undefined ? {} : { type }),
+      ...(step === undefined ? {} : { step }),
     }))
     this.headers = headers
   }

@@ -40,6 +40,10 @@ const DEFAULTS = {
   elements: 5000,
   /** Operations of one JSON Patch. Default 500. */
   patchOperations: 500,
+  /** Steps of one batch. Default 100. */
+  steps: 100,
+  /** Items of an array that is created. Default 1,000. */
+  arrayItems: 1000,
   /** Milliseconds that a body may be behind `bodyRate`; then 408. Default 5,000. */
   bodyTime: 5000,
   /** The minimum rate of a body, in bytes per second. Default 16,384. */

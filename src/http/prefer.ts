@@ -1,10 +1,12 @@
-// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`.
+// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count` and `tx`.
 import { splitList } from './message.ts'
 
 /** What a `Prefer` header asks for (RFC 7240). */
 export interface Preferences {
   readonly return?: 'minimal' | 'representation'
   readonly count?: 'exact' | 'estimated' | 'none'
+  /** Whether a write is only tried: nothing of it is kept. */
+  readonly tx?: 'rollback'
 }
 
 const RETURNS = ['minimal', 'representation'] as const
@@ -24,7 +26,11 @@ export function parsePrefer(text: string | undefined): Preferences {
   }
   const form = RETURNS.find(known => known === values.get('return'))
   const count = COUNTS.find(known => known === values.get('count'))
-  return { ...(form && { return: form }), ...(count && { count }) }
+  return {
+    ...(form && { return: form }),
+    ...(count && { count }),
+    ...(values.get('tx') === 'rollback' && { tx: 'rollback' }),
+  }
 }
 
 /** Prints the applied preferences, for `Preference-Applied` (§3). */

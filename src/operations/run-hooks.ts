@@ -62,7 +62,8 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
     const { id, collection } = context.target
     const { stored, ...values } = hookValues
     const item = stored && { item: toProgramItem(collection, stored) }
-    Object.assign(this, id !== undefined && { id }, values, item)
+    const dryRun = transaction?.isDryRun && { dryRun: true }
+    Object.assign(this, id !== undefined && { id }, values, item, dryRun)
   }
 }
 
@@ -100,6 +101,7 @@ export async function runAfter(
   result: unknown,
   transaction = context.transaction,
 ): Promise<void> {
+  if (transaction?.isDryRun) return
   const after = context.target.collection.hooks.after.get(context.operation)
   await after?.(createEvent(context, {}, transaction), result)
 }

@@ -11,6 +11,8 @@ export class RunningTransaction {
   /** Aborted when the transaction is to end. */
   readonly signal: AbortSignal
   readonly calls = new RunningCalls()
+  /** Whether it is undone at its end in any case. */
+  isDryRun = false
   readonly #stores: ReadonlyMap<Store, KeyedStore>
   readonly #afterCommit: (() => Awaitable<void>)[] = []
   readonly #atEnd: (() => Awaitable<void>)[] = []

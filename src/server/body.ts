@@ -18,7 +18,7 @@ import type { Uploads } from '../operations/write/uploads.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
 
-function hasBody(request: HttpRequest): request is WithBody {
+export function hasBody(request: HttpRequest): request is WithBody {
   const { body, headers } = request
   return body !== undefined && ('parsed' in body || headers['content-length'] !== '0')
 }

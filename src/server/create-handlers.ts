@@ -5,6 +5,7 @@ import type { ApiDefinition } from '../model/types/definition.ts'
 import type { Runtime } from '../operations/context.ts'
 import { createResource } from '../operations/in-process/create-resource.ts'
 import { runTransaction } from '../operations/run-transaction.ts'
+import { compileBatches } from './batch/batch.ts'
 import { compileDocuments } from './documents.ts'
 import { compileEndpoints, compileNotFound } from './endpoint.ts'
 import { type Fetch, fetchHandler } from './fetch-handler.ts'
@@ -23,7 +24,7 @@ export interface Handlers {
 /** @throws TypeError for a collection at the path of a document. */
 export function createHandlers(api: ApiDefinition): Handlers & { readonly runtime: Runtime } {
   const router = buildRouter(api, route => compileEndpoints(api, route))
-  const documents = compileDocuments(api)
+  const documents = new Map([...compileDocuments(api), ...compileBatches(api)])
   for (const path of documents.keys()) {
     const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))

@@ -4,7 +4,7 @@
 import { type Awaitable, andThen, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
-import { readsBody } from '../http/methods.ts'
+import { isSafe, readsBody } from '../http/methods.ts'
 import type { Route } from '../model/compile/routes.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { notAcceptable } from '../negotiate.ts'
@@ -17,6 +17,7 @@ import {
   noSuchPath,
 } from '../operations/authorize.ts'
 import type { CollectionContext, RequestContext, Step } from '../operations/context.ts'
+import { withDryRun } from '../operations/dry-run.ts'
 import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
 import { admissionSteps } from './admission.ts'
@@ -51,7 +52,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       target.kind !== 'root' &&
         readsBody(method) &&
         timed(api, 'body', step(readRequestBody, 400, 408, 413, 415)),
-      timed(api, 'work', operationStep(api, route, operation)),
+      timed(api, 'work', operationStep(api, route, method, operation)),
       step(respond, 304, 412, 500, 503),
     )
 
@@ -151,7 +152,12 @@ function toCollectionContext(context: RequestContext): CollectionContext {
 }
 
 /** Performs the operation within the time for work. */
-function operationStep(api: ApiDefinition, { target }: Route, operation: string): Step {
+function operationStep(
+  api: ApiDefinition,
+  { target }: Route,
+  method: string,
+  operation: string,
+): Step {
   if (target.kind === 'root') {
     const describe: Step = context => {
       context.operation = operation
@@ -160,7 +166,8 @@ function operationStep(api: ApiDefinition, { target }: Route, operation: string)
     }
     return step(describe, 400)
   }
-  const run = compileOperation(api, target, operation)
+  const operate = compileOperation(api, target, operation)
+  const run = isSafe(method) ? operate : withDryRun(operate)
   const perform: Step = requested => {
     const context = toCollectionContext(requested)
     context.operation = operation

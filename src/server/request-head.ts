@@ -181,7 +181,7 @@ function joinFields(parameters: readonly Parameter[]): readonly Parameter[] {
 }
 
 /** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */
-function parseIdempotencyKey(text: string): string {
+export function parseIdempotencyKey(text: string): string {
   const key = /^"(.*)"$/.exec(text)?.[1] ?? text
   if (key !== '' && key.length <= 255) return key
   const message = 'Idempotency-Key must have 1 to 255 characters.'

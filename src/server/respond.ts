@@ -6,7 +6,7 @@ import { memoize } from '../base/memoize.ts'
 import { type Awaitable, andThen } from '../base/values.ts'
 import { type HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
-import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditional.ts'
+import { evaluateRead, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
@@ -19,13 +19,14 @@ import { printPath } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { isUnmodified } from './answer.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
 import { reportError } from './report-error.ts'
 
 /** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
-  const { api, result, suppressed, negotiated, preconditions, method } = context
+  const { api, result, suppressed, negotiated, method } = context
   if (!result) throw new Error('No step gave a result')
   const { validators, headers } = result
   const isReading = isConditional(method) && (result.status === 200 || result.status === 206)
@@ -33,11 +34,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   // The tag of an HTML page covers its text: it is known once that is printed.
   const isHtmlPage =
     isReading && negotiated?.format.page !== undefined && representation !== undefined
-  const unmodified =
-    isReading &&
-    !isHtmlPage &&
-    preconditions !== NO_PRECONDITIONS &&
-    evaluateRead(preconditions, method, validators ?? NO_VALIDATORS)
+  const unmodified = isReading && !isHtmlPage && isUnmodified(context, result)
   const status = unmodified ? 304 : result.status
   if (validators && !isHtmlPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
@@ -79,8 +76,6 @@ function requireSendable({ api, request, method }: RequestContext, length: numbe
   const message = 'Too many clients do not read their answers. Try again, or ask for less.'
   throw unavailable(message, 'overloaded')
 }
-
-const NO_VALIDATORS: Validators = {}
 
 function addValidators(
   headers: HeaderList,

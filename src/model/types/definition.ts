@@ -133,6 +133,8 @@ export interface ApiDefinition {
   readonly access: Access
   /** The answer to a change, unless `Prefer` asks for another. */
   readonly changes: 'redirect' | 'representation'
+  /** Whether `/batch` exists. */
+  readonly batch: boolean
   /** Whether `/health` exists. */
   readonly health: boolean
   readonly serverTiming: boolean

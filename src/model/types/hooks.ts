@@ -141,6 +141,8 @@ export interface OperationEvent extends HookContext {
   readonly collectionName: string
   /** The name of the operation or action. */
   readonly operation: string
+  /** Set where the write is only tried: it is undone at its end, and no `after` hook follows. */
+  readonly dryRun?: true
   readonly id?: Id
   /** The item as it is before the operation, frozen. */
   readonly item?: DefStored<UnknownDef>

@@ -62,6 +62,11 @@ export interface Policies {
    * `redirect` is a 303 to the item, `representation` a 200 with it. HTML pages always redirect. Default `redirect`.
    */
   readonly changes?: 'redirect' | 'representation' | undefined
+  /**
+   * Whether `POST /batch` does several changes as one, in each version. Its collections need a store with transactions.
+   * Default false.
+   */
+  readonly batch?: boolean | undefined
   /** Whether `/health` exists: 200 while the stores can be reached, else 503; public. Default false. */
   readonly health?: boolean | undefined
   /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */

@@ -92,6 +92,21 @@ function chooseInput(
   return undefined
 }
 
+/** Lists the binary properties for which a body has a content of its own. */
+export function listFiles(
+  { shape, blobs }: CollectionDefinition,
+  body: Json | undefined,
+): string[] {
+  if (!blobs) return []
+  return (Array.isArray(body) ? body : [body]).flatMap(item =>
+    listBlobFields(shape.fields).filter(
+      name =>
+        isObject(item) &&
+        parseBlobInputs(name, item).some(({ kind }) => kind === 'data' || kind === 'record'),
+    ),
+  )
+}
+
 /** Whether an input is what the item has: its own address, or its record. */
 function isUnchanged(
   context: OperationContext,

@@ -1,0 +1,79 @@
+// Dry runs: a write is done in a transaction that is always undone.
+
+import type { Awaitable } from '../base/values.ts'
+import { HttpError } from '../errors.ts'
+import { printPreferences } from '../http/prefer.ts'
+import type { CollectionTarget } from '../model/compile/routes.ts'
+import type { CallContext, OperationContext, OperationResult, Perform } from './context.ts'
+import { runInTransaction } from './run-transaction.ts'
+import type { RunningTransaction } from './running-transaction.ts'
+import { listFiles } from './write/blob-inputs.ts'
+
+/** Undoes a dry run, with what the work has given. */
+class RolledBack<R> {
+  readonly result: R
+
+  constructor(result: R) {
+    this.result = result
+  }
+}
+
+/** Runs work in a transaction and undoes it. @returns what the work has given. */
+export async function rollBack<R>(
+  call: OperationContext,
+  work: (transaction: RunningTransaction) => Promise<R>,
+): Promise<R> {
+  try {
+    return await runInTransaction(call, undefined, async transaction => {
+      transaction.isDryRun = true
+      throw new RolledBack(await work(transaction))
+    })
+  } catch (error) {
+    // Thrown above, with what the work has given.
+    if (error instanceof RolledBack) return error.result
+    throw error
+  }
+}
+
+/** @throws HttpError 400 where a write cannot be undone, for which it would have to be. */
+export function requireRollback({ collection, action }: CollectionTarget): void {
+  if (!collection.store.transaction || !collection.store.database)
+    throw cannotRollBack(`The store of ${collection.name} has no transactions`)
+  if (action && !action.transaction)
+    throw cannotRollBack(`The action ${action.name} is not declared with transaction: true`)
+}
+
+function cannotRollBack(reason: string): HttpError {
+  const message = `Prefer: tx=rollback is not possible here. ${reason}.`
+  return new HttpError(400, [{ message, field: 'prefer', type: 'no_dry_run' }])
+}
+
+/** A context that is still to be filled in. */
+type NewContext = CallContext & Pick<OperationContext, 'target'>
+
+/** Lets a write be tried by `Prefer: tx=rollback`: nothing of it is kept. */
+export function withDryRun(perform: Perform): (context: NewContext) => Awaitable<OperationResult> {
+  return context =>
+    context.preferences.tx === undefined ? perform(context) : tryOut(context, perform)
+}
+
+/** Does a write and undoes it: it is answered as if it were done, without what names the item. */
+export async function tryOut(context: NewContext, perform: Perform): Promise<OperationResult> {
+  const { target, body } = context
+  requireRollback(target)
+  const [file] = listFiles(target.collection, body?.value)
+  if (file !== undefined) throw cannotRollBack(`The file of ${file} would be stored`)
+  // A later request may have the same key, and do the work.
+  context.idempotencyKey = undefined
+  if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
+  try {
+    const done = await rollBack(context, transaction => {
+      context.transaction = transaction
+      return transaction.run(async () => perform(context))
+    })
+    const headers = ['Preference-Applied', printPreferences({ tx: 'rollback' })]
+    return { ...done, headers, validators: undefined }
+  } finally {
+    context.transaction = undefined
+  }
+}

@@ -1,0 +1,250 @@
+// `POST /batch`: several requests as one change, all of them or none.
+
+import { addressKey, principalKey } from '../../auth/client-key.ts'
+import { countAgainstLimits } from '../../auth/count-against-limits.ts'
+import type { Json } from '../../base/values.ts'
+import { HttpError } from '../../errors.ts'
+import type { ReadContext } from '../../formats/format.ts'
+import { json } from '../../formats/json.ts'
+import { isSafe } from '../../http/methods.ts'
+import { parsePrefer, printPreferences } from '../../http/prefer.ts'
+import type {
+  ApiDefinition,
+  CollectionDefinition,
+  VersionDefinition,
+} from '../../model/types/definition.ts'
+import { AS_JSON, parseMediaType, unsupportedMediaType } from '../../negotiate.ts'
+import {
+  type CollectionContext,
+  type OperationResult,
+  RequestContext,
+  type Step,
+} from '../../operations/context.ts'
+import { keepAnswer, runOncePerKey } from '../../operations/write/idempotency-key.ts'
+import { isWithin } from '../../schema/json-size.ts'
+import { admissionSteps } from '../admission.ts'
+import { hasBody, readValue } from '../body.ts'
+import type { DocumentEndpoint } from '../documents.ts'
+import { answerOptionsByHeaders, methodNotAllowed } from '../endpoint.ts'
+import { parseIdempotencyKey } from '../request-head.ts'
+import { respond } from '../respond.ts'
+import { step, timed } from '../steps.ts'
+import { invalidBatch, isRead, type ParsedStep, parseSteps, withStep } from './parse-steps.ts'
+import { authorizeSteps, type DoneStep, runSteps } from './run-steps.ts'
+
+export const BATCH_PATH = '/batch'
+
+const ALLOWED = 'POST, OPTIONS'
+const HEADERS = [
+  'Allow',
+  ALLOWED,
+  'Access-Control-Allow-Methods',
+  ALLOWED,
+  'Accept-Post',
+  'application/json',
+]
+
+/** A batch whose steps are known. */
+interface Batch {
+  readonly context: RequestContext
+  /** The context of its key and its transaction: a collection of the database. */
+  readonly call: CollectionContext
+  readonly steps: readonly ParsedStep[]
+}
+
+/** Compiles the batch of each version that has a store with transactions, by its paths. @throws TypeError where none has. */
+export function compileBatches(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
+  if (!api.batch) return new Map()
+  const able = api.versions.filter(hasTransactions)
+  if (able.length === 0)
+    throw new TypeError('batch: true needs a collection whose store has transactions')
+  return new Map(
+    able.flatMap(version => {
+      const path = api.prefix + (version.name === '' ? '' : `/${version.name}`) + BATCH_PATH
+      const endpoint = compileBatch(api, path, version)
+      return [[path, endpoint] as const, [`${path}/`, endpoint] as const]
+    }),
+  )
+}
+
+/** Whether a version can have a batch. */
+export function hasTransactions({ collections }: VersionDefinition): boolean {
+  return [...collections.values()].some(({ store }) => store.transaction && store.database)
+}
+
+function compileBatch(
+  api: ApiDefinition,
+  route: string,
+  version: VersionDefinition,
+): DocumentEndpoint {
+  const prepare: Step = context => {
+    context.extension = 'json'
+    context.negotiated = AS_JSON
+    context.version = version
+    context.operation = 'batch'
+  }
+  const refuse: Step = context => {
+    throw methodNotAllowed(context.method, ALLOWED)
+  }
+  const byMethod = new Map([
+    ['OPTIONS', answerOptionsByHeaders(api, HEADERS)],
+    [
+      'POST',
+      [
+        prepare,
+        ...admissionSteps(api, 'POST'),
+        ...timed(
+          api,
+          'work',
+          step(context => performBatch(context, version), 400, 401, 403, 413, 415),
+        ),
+        respond,
+      ],
+    ],
+  ])
+  return { route, addressed: true, byMethod, otherwise: [prepare, ...admissionSteps(api), refuse] }
+}
+
+async function performBatch(context: RequestContext, version: VersionDefinition): Promise<void> {
+  const { runtime, request } = context
+  const value = await readSteps(context)
+  const steps = parseSteps(runtime, version, value)
+  const collection = findKeeper(version, steps)
+  authorizeSteps(context, steps)
+  await countSteps(context, steps)
+  context.preferences = parsePrefer(request.headers.prefer)
+  const call: CollectionContext = Object.assign(
+    new RequestContext(runtime, request, context.base, false),
+    {
+      target: { kind: 'collection', version, collection } as const,
+      // No request for the collection itself has the same key.
+      method: 'BATCH',
+      principal: context.principal,
+      body: { value, type: 'application/json' },
+    },
+  )
+  const batch = { context, call, steps }
+  context.result = await runtime.workload.run(() => {
+    const result = runOnce(batch)
+    const end = () => {
+      context.runningOperation = undefined
+    }
+    context.runningOperation = result.then(end, end)
+    return result
+  }, request)
+}
+
+/** Reads the list of steps. @throws HttpError 400, 408, 413, 415 */
+async function readSteps({ request, api, method }: RequestContext): Promise<Json> {
+  const { headers } = request
+  const text = headers['content-type']
+  const type = text === undefined ? undefined : parseMediaType(text)
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (coding && coding !== 'identity') {
+    const message = 'The body may not be compressed'
+    throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
+      headers: ['Accept-Encoding', 'identity'],
+    })
+  }
+  if (type?.type !== 'application/json') throw unsupportedMediaType([json], method, text, [])
+  if (!hasBody(request))
+    throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
+  const length = headers['content-length']
+  const reading: ReadContext = {
+    fields: undefined,
+    limits: api.limits,
+    parameters: type.parameters,
+    length: length === undefined ? undefined : Number(length),
+    signal: request.signal,
+  }
+  return readValue(request.body, json, reading)
+}
+
+/**
+ * Finds the collection that keeps the key of a batch: the first of the database, whatever the steps are.
+ * @throws HttpError 400 for steps in several databases.
+ */
+function findKeeper(
+  { collections }: VersionDefinition,
+  steps: readonly ParsedStep[],
+): CollectionDefinition {
+  const [first] = steps
+  const database = first?.match.target.collection.store.database
+  for (const { at, match } of steps) {
+    const { name, store } = match.target.collection
+    if (store.database === database) continue
+    withStep(at, () => {
+      throw invalidBatch(
+        `A batch is in one database, and ${name} is in another than the first step`,
+        'path',
+      )
+    })
+  }
+  const keeper = [...collections.values()].find(
+    ({ store }) => store.transaction && store.database === database,
+  )
+  if (keeper) return keeper
+  throw invalidBatch('The store of the first step has no transactions', 'path')
+}
+
+/** Counts all steps: the request itself was counted as the first. @throws HttpError 429, 503 */
+async function countSteps(context: RequestContext, steps: readonly ParsedStep[]): Promise<void> {
+  const { api, principal, request } = context
+  if (!api.rateLimit) return
+  const key = principal ? principalKey(principal.id) : addressKey(request.address)
+  for (const { method } of steps.slice(1))
+    context.limitHeaders = await countAgainstLimits(
+      api.rateLimit,
+      key,
+      isSafe(method) ? 'reads' : 'writes',
+    )
+}
+
+/** Runs a batch, with a key once: later its answers are repeated, and what it reads is read again. */
+async function runOnce(batch: Batch): Promise<OperationResult> {
+  const { context, call, steps } = batch
+  const { headers } = context.request
+  const text = headers['idempotency-key']
+  const isDryRun = context.preferences.tx !== undefined
+  const key = text === undefined || isDryRun ? undefined : parseIdempotencyKey(text)
+  const run = async (claimed?: string) =>
+    toResult(
+      await runSteps(context, call, steps, undefined, async (done, transaction) => {
+        if (claimed === undefined) return
+        await keepAnswer(call, transaction, claimed, toKept(batch, done))
+      }),
+      isDryRun,
+    )
+  if (key === undefined) return run()
+  call.idempotencyKey = key
+  return runOncePerKey(call, run, async kept => {
+    // `toKept` has made it.
+    const known = kept as unknown as readonly DoneStep[]
+    return toResult(await runSteps(context, call, steps, known, async () => {}), false)
+  })
+}
+
+/** What is kept of a batch: nothing of what it reads, and no bodies where they are too large. */
+function toKept({ steps, call }: Batch, done: readonly DoneStep[]): Json[] {
+  const kept = done.map((each, at) => (steps[at] && isRead(steps[at]) ? null : { ...each }))
+  const plain: Json[] = JSON.parse(JSON.stringify(kept))
+  if (isWithin(plain, call.api.limits.keyAnswer)) return plain
+  return plain.map(each => {
+    const { body: _body, ...rest } = Object(each)
+    return each && rest
+  })
+}
+
+function toResult(done: readonly DoneStep[], isDryRun: boolean): OperationResult {
+  const answers = done.map(({ status, location, etag, body }) => ({
+    status,
+    ...(!isDryRun && location !== undefined && { location }),
+    ...(!isDryRun && etag !== undefined && { etag }),
+    ...(body !== undefined && { body }),
+  }))
+  return {
+    status: 200,
+    headers: isDryRun ? ['Preference-Applied', printPreferences({ tx: 'rollback' })] : [],
+    representation: { kind: 'document', name: 'batch', data: answers },
+  }
+}

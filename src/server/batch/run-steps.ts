@@ -1,0 +1,177 @@
+// The steps of a batch, each as an ordinary request one floor below its endpoint, in one transaction.
+
+import { HttpError } from '../../errors.ts'
+import type { HttpRequest, RequestHeaders } from '../../http/message.ts'
+import { createHeaders } from '../../http/request-headers.ts'
+import { AS_JSON } from '../../negotiate.ts'
+import { authorize, listAuthorizedMethods } from '../../operations/authorize.ts'
+import {
+  type CollectionContext,
+  type OperationContext,
+  RequestContext,
+} from '../../operations/context.ts'
+import { requireRollback, rollBack } from '../../operations/dry-run.ts'
+import { compileOperation } from '../../operations/perform.ts'
+import { runInTransaction } from '../../operations/run-transaction.ts'
+import type { RunningTransaction } from '../../operations/running-transaction.ts'
+import type { Id } from '../../store/store.ts'
+import { type Answer, toAnswer } from '../answer.ts'
+import { prepareOperation } from '../request-head.ts'
+import {
+  addStep,
+  fillBody,
+  fillPath,
+  findTarget,
+  invalidBatch,
+  isRead,
+  type ParsedStep,
+  unknownPath,
+  withStep,
+} from './parse-steps.ts'
+
+/** What is known of a step that is done: of one that only reads nothing is kept. */
+export type DoneStep = Answer & { readonly id?: Id | undefined }
+
+/** The request of a step: it ends with that of its batch. */
+class StepRequest implements HttpRequest {
+  readonly target: string
+  readonly prefix = ''
+  readonly headers: RequestHeaders
+  readonly headerCount = 0
+  readonly body = undefined
+  readonly address: string | undefined
+  readonly secure: boolean | undefined
+  readonly needsHost = false
+  readonly method: string
+  readonly #outer: HttpRequest
+
+  constructor(outer: HttpRequest, { method, path, query, headers }: ParsedStep) {
+    this.#outer = outer
+    this.method = method
+    this.target = query === '' ? path : `${path}?${query}`
+    this.headers = Object.assign(createHeaders(), headers)
+    this.address = outer.address
+    this.secure = outer.secure
+  }
+
+  get signal(): AbortSignal {
+    return this.#outer.signal
+  }
+
+  get aborted(): boolean {
+    return this.#outer.aborted
+  }
+
+  abort(reason: Error): void {
+    this.#outer.abort(reason)
+  }
+}
+
+/** Creates the context of a step, as far as it is known before its turn. */
+function createContext(batch: RequestContext, step: ParsedStep): CollectionContext {
+  const { runtime, request, base, authenticated, principal } = batch
+  const context = new RequestContext(runtime, new StepRequest(request, step), base, false)
+  return Object.assign(context, {
+    match: step.match,
+    target: step.match.target,
+    operation: step.operation,
+    parameters: step.parameters,
+    negotiated: AS_JSON,
+    requestId: batch.requestId,
+    authenticated,
+    principal,
+  })
+}
+
+/** @throws HttpError 400, 401, 403 for the first step that its client may not do, or may not know of. */
+export function authorizeSteps(batch: RequestContext, steps: readonly ParsedStep[]): void {
+  for (const step of steps) {
+    const { match, operation, at } = step
+    const context = createContext(batch, step)
+    withStep(at, () => {
+      const { collection } = match.target
+      const isHidden =
+        collection.hideExistence &&
+        listAuthorizedMethods(context, match.target, match.methods).size === 0
+      if (isHidden) throw unknownPath()
+      authorize(context, [operation])
+    })
+  }
+}
+
+/**
+ * Runs all steps in one transaction, or none. Where it is contested they run again, from the first.
+ * @param kept what the steps have done before: then only those that read are done.
+ * @param complete is called with all answers before the commit.
+ * @throws HttpError of the first step that fails; its issues have the number of the step.
+ */
+export async function runSteps(
+  batch: RequestContext,
+  call: OperationContext,
+  steps: readonly ParsedStep[],
+  kept: readonly DoneStep[] | undefined,
+  complete: (done: readonly DoneStep[], transaction: RunningTransaction) => Promise<void>,
+): Promise<readonly DoneStep[]> {
+  let at: number | undefined
+  const work = async (transaction: RunningTransaction) => {
+    const done: DoneStep[] = []
+    const budget = { bytes: batch.api.limits.page }
+    for (const step of steps) {
+      at = step.at
+      const earlier = kept && !isRead(step) ? kept[at] : undefined
+      const next = earlier ?? (await runStep(batch, step, done, steps, transaction))
+      budget.bytes -= JSON.stringify(next).length
+      if (budget.bytes < 0) throw tooLarge(batch.api.limits.page)
+      done.push(next)
+    }
+    at = undefined
+    await complete(done, transaction)
+    return done
+  }
+  try {
+    const run = (transaction: RunningTransaction) => transaction.run(() => work(transaction))
+    if (batch.preferences.tx === undefined) return await runInTransaction(call, undefined, run)
+    for (const { match } of steps) requireRollback(match.target)
+    return await rollBack(call, run)
+  } catch (error) {
+    throw at === undefined ? error : addStep(error, at)
+  }
+}
+
+function tooLarge(limit: number): HttpError {
+  const message = `The answers of the batch have more than ${limit} bytes together. Send fewer steps, or Prefer: return=minimal with them.`
+  return new HttpError(413, [{ message, type: 'batch_too_large' }])
+}
+
+async function runStep(
+  batch: RequestContext,
+  step: ParsedStep,
+  done: readonly DoneStep[],
+  steps: readonly ParsedStep[],
+  transaction: RunningTransaction,
+): Promise<DoneStep> {
+  const idOf = (name: string): Id => {
+    const id = done[steps.findIndex(({ as }) => as === name)]?.id
+    if (id === undefined) throw invalidBatch(`The step ${name} has no item`, name)
+    return id
+  }
+  const { path, operation } = step
+  const body = fillBody(step, idOf)
+  const context = createContext(batch, step)
+  const { target } = findTarget(batch.runtime, fillPath(path, idOf, steps.slice(0, step.at)))
+  Object.assign(context, {
+    target,
+    transaction,
+    body: body === undefined ? undefined : { value: body, type: 'application/json' },
+  })
+  prepareOperation(context)
+  // There is no redirect to follow.
+  if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
+  const operate = compileOperation(batch.api, target, operation)
+  try {
+    const result = await operate(context)
+    return { ...toAnswer(context, result), id: result.stored?.id }
+  } finally {
+    await context.discardUploads()
+  }
+}
