@@ -7,7 +7,7 @@ import { isConditional } from '../http/methods.ts'
 import type { CallContext, OperationResult } from '../operations/context.ts'
 
 /** An answer without what HTTP alone has. */
-export interface Answer {
+export interface PlainAnswer {
   readonly status: number
   readonly location?: string
   readonly etag?: string
@@ -25,7 +25,7 @@ export function isUnmodified(
 }
 
 /** Converts a result to plain data. @throws HttpError 412 */
-export function toAnswer(context: CallContext, result: OperationResult): Answer {
+export function toAnswer(context: CallContext, result: OperationResult): PlainAnswer {
   const { headers, validators } = result
   const unmodified =
     isConditional(context.method) && result.status === 200 && isUnmodified(context, result)

@@ -15,7 +15,7 @@ import { compileOperation } from '../../operations/perform.ts'
 import { runInTransaction } from '../../operations/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/running-transaction.ts'
 import type { Id } from '../../store/store.ts'
-import { type Answer, toAnswer } from '../answer.ts'
+import { type PlainAnswer, toAnswer } from '../answer.ts'
 import { prepareOperation } from '../request-head.ts'
 import {
   addStep,
@@ -30,7 +30,7 @@ import {
 } from './parse-steps.ts'
 
 /** What is known of a step that is done: of one that only reads nothing is kept. */
-export type DoneStep = Answer & { readonly id?: Id | undefined }
+export type DoneStep = PlainAnswer & { readonly id?: Id | undefined }
 
 /** The request of a step: it ends with that of its batch. */
 class StepRequest implements HttpRequest {
