@@ -158,7 +158,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       pages: 'key',
       idempotency: 'store',
       database: shared,
-      get: (...input) => access(({ rows }, on) => rows.get(on, ...input)),
+      get: (...input) => access(({ sets }, on) => sets.get(on, ...input)),
       list: (...input) => read(input[0], (reads, on) => reads.list(on, ...input)),
       async count(filters, mode, call) {
         throwIfAborted(call)

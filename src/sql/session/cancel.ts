@@ -2,9 +2,8 @@
 // runs it. Kysely hides the client of pg: the first statement on a connection has a marker that tells which it is.
 import { setTimeout as delay } from 'node:timers/promises'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
-import { onAbort } from '../../store/abort.ts'
 import type { StoreOptions } from '../../store/store.ts'
-import { SLOW_MS, whenSlow } from './slow.ts'
+import { unwatch, watch } from './watch.ts'
 
 /** How long a server may be silent that is asked to cancel a statement, in milliseconds. */
 const SILENCE_MS = 2000
@@ -150,18 +149,12 @@ export async function runCancellable<T>(
       await delay(pause, undefined, { ref: false })
     }
   }
-  let timer: NodeJS.Timeout | undefined
-  let stop = whenSlow(() => {
-    const { signal } = options
-    if (limit !== undefined) timer = setTimeout(cancel, Math.max(0, limit - SLOW_MS))
-    stop = signal ? onAbort(signal, cancel) : () => {}
-  })
+  const watched = watch(options, limit, () => void cancel())
   try {
     return await statement()
   } finally {
     ended = true
-    stop()
-    clearTimeout(timer)
+    unwatch(watched)
     if (sent) {
       await sent
       // If the cancellation is still on its way, this statement receives it.

@@ -25,8 +25,20 @@ export interface StatementSession {
   /**
    * Reads by statements that need not see the same moment.
    * @param slow whether the work may take long, so that it leaves some connections to others.
+   * @param toKey gives a key that only equal work has: work that has not begun may share its result.
    */
-  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions, slow?: boolean): Promise<T>
+  read<T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: StoreOptions,
+    slow?: boolean,
+    toKey?: () => unknown,
+  ): Promise<T>
+  /** Reads as `read` does. One call of the work may get several inputs that wait for it. */
+  readShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+  ): Promise<Result>
   /**
    * Writes all of the work or nothing of it. The work may be run again from its start.
    * @param single whether the work is one statement, which is a transaction by itself.

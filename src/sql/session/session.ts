@@ -1,15 +1,15 @@
 // The way to a database: connections, transactions, and writes that share a commit.
 import { emitWarning } from 'node:process'
 import type { DatabaseConnection, QueryExecutor } from 'kysely'
-import { onAbort } from '../../store/abort.ts'
 import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
+import { Gather } from './gather.ts'
 import { checkPooler } from './prepared.ts'
 import { RAW, type Row, type Runner, type SharedWork, type StatementSession } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
-import { whenSlow } from './slow.ts'
+import { unwatch, watch } from './watch.ts'
 import { runBatch, takeWrites, type WaitingWrite } from './writes.ts'
 
 /** How long work that meets a lock or a conflict is retried, and the pauses in between; milliseconds. */
@@ -31,6 +31,9 @@ export class Session implements StatementSession {
   readonly #timeout: number | undefined
   #queue: WaitingWrite[] = []
   #flushing = false
+  /** Reads by id, and lists. */
+  readonly #gets: Gather
+  readonly #lists: Gather
   /** The last turn on the only connection. */
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -40,6 +43,10 @@ export class Session implements StatementSession {
     this.#shared = shared
     this.#database = database
     this.#timeout = timeout === undefined ? undefined : Math.min(timeout, LONGEST_TIMEOUT_MS)
+    // What has taken too long once would do so again.
+    const isFinal = (error: unknown) => database.failure(Object(error).cause)?.kind === 'cancelled'
+    this.#gets = new Gather(true, isFinal)
+    this.#lists = new Gather(false, isFinal)
   }
 
   /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
@@ -49,24 +56,50 @@ export class Session implements StatementSession {
     return this.#transact(makes ? beginSetup : beginRead, work, {})
   }
 
-  /** If the signal is aborted, the promise rejects at once, even while it waits for a connection. */
+  /** If the signal is aborted, the promise rejects, even while it waits for a connection. */
   read<T>(
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions = {},
     slow = false,
+    toKey?: () => unknown,
   ): Promise<T> {
-    const run = () => this.#transact(undefined, work, options, this.#shared.reader)
-    if (this.#database.serial) return run()
-    const result = slow ? this.#inLine(run) : run()
-    return new Promise((resolve, reject) => {
-      // Making a signal costs a fifth of a read, and most reads end before they are slow.
-      let stop = whenSlow(() => {
-        const { signal } = options
-        if (signal) stop = onAbort(signal, () => reject(signal.reason))
-      })
-      result.then(resolve, reject).finally(() => stop())
-    })
+    if (this.#database.serial) return this.#transact(undefined, work, options, this.#shared.reader)
+    const read = <R>(each: (runner: Runner) => Promise<R>, call: StoreOptions) =>
+      slow ? this.#inLine(() => this.#readNow(each, call)) : this.#readNow(each, call)
+    if (!toKey) return read(work, options)
+    const equal: SharedWork<undefined, T> = async (inputs, runner) => {
+      const result = await work(runner)
+      return inputs.map(() => result)
+    }
+    return this.#lists.run(toKey, undefined, equal, read, options)
   }
+
+  readShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options: StoreOptions = {},
+  ): Promise<Result> {
+    if (this.#database.serial) {
+      // One input, one result.
+      return this.read(async runner => (await work([input], runner))[0] as Result, options)
+    }
+    return this.#gets.run(() => work, input, work, this.#readNow, options)
+  }
+
+  readonly #readNow = <T>(work: (runner: Runner) => Promise<T>, options: StoreOptions) =>
+    new Promise<T>((resolve, reject) => {
+      const watched = watch(options, undefined, () => reject(options.signal?.reason))
+      this.#transact(undefined, work, options).then(
+        result => {
+          unwatch(watched)
+          resolve(result)
+        },
+        error => {
+          unwatch(watched)
+          reject(error)
+        },
+      )
+    })
 
   write<T>(
     work: (runner: Runner) => Promise<T>,

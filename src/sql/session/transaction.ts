@@ -65,6 +65,15 @@ class TransactionSession implements StatementSession {
     return this.#inTurn(() => work(this.#runner), options)
   }
 
+  readShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+  ): Promise<Result> {
+    // One input, one result.
+    return this.read(async runner => (await work([input], runner))[0] as Result, options)
+  }
+
   async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
     const run = () => undoable(() => work(this.#runner), this.#runner, this.#database)
     const result = await this.#inTurn(run, options)

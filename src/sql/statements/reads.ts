@@ -43,6 +43,9 @@ const MAX_TOTALS = 1000
 /** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
 const MAX_COUNT_COST = 1000
 
+/** A slice without its total. */
+const NOTHING: Extras = { total: false, state: false }
+
 /** What is to be read by one statement. */
 interface ReadPart {
   readonly selection: Selection
@@ -127,7 +130,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     runner: Runner,
   ): Promise<FoundSlice | typeof LONG> {
     const select = (extras: Extras) => selectSlice(part, extras, maxBytes, runner)
-    if (!part.counts) return select({ total: false, state: false })
+    if (!part.counts) return select(NOTHING)
     const key = toKey(part.selection)
     const remembered = remembers && !runner.apart
     if (remembered && totals.has(key)) {
@@ -139,6 +142,15 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const found = await select({ total: true, state: remembered })
     if (found === LONG || !found.first) return found
     return { ...found, total: remember(key, found.first) }
+  }
+
+  /** Only equal slices have the same key: all that they bind is text, or a whole number. */
+  function toShareKey(
+    { selection, slice, counts }: ReadPart,
+    maxBytes: number | undefined,
+  ): string {
+    const { text, values } = listStatement(selection, slice, NOTHING, mapping, mapping.all)
+    return JSON.stringify([text, values, counts, maxBytes])
   }
 
   function selectIds(values: readonly Id[], { sort }: Selection, slice: Slice): ReadPart {
@@ -169,7 +181,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
       // A transaction does not wait for other long reads: they may wait for its end.
       return found === LONG && runner.apart ? readLong(part, runner, maxBytes) : found
     }
-    const found = await session.read(read, options, !hasIndex)
+    const found = await session.read(read, options, !hasIndex, () => toShareKey(part, maxBytes))
     if (found !== LONG) return found
     // Long rows keep the driver and this process busy: their pages are read one after another.
     const reading = lastLong.then(async () => {
@@ -184,14 +196,8 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** Reads as many rows as fit, their sizes first: SQLite takes long even to skip a long value. */
   async function readLong(part: ReadPart, runner: Runner, maxBytes = 0): Promise<FoundSlice> {
     const { selection, slice } = part
-    const nothing = { total: false, state: false }
-    const statement = listStatement(
-      selection,
-      slice,
-      nothing,
-      mapping,
-      bounded?.size ?? mapping.all,
-    )
+    const size = bounded?.size ?? mapping.all
+    const statement = listStatement(selection, slice, NOTHING, mapping, size)
     const { rows } = await runner.run(compile(database, statement))
     const limit = bounded?.countFitting(rows, maxBytes) ?? rows.length
     const found = await readSlice({ ...part, slice: { ...slice, limit } }, undefined, runner)

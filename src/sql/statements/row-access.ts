@@ -1,4 +1,4 @@
-// Reads, changes and removes single rows. A write changes a row only if it has the expected version.
+// Changes and removes single rows. A write changes a row only if it has the expected version.
 
 import { type Item, sameJson } from '../../base/values.ts'
 import { createVersion } from '../../store/ids.ts'
@@ -7,11 +7,10 @@ import {
   buildAnswer,
   type Id,
   type Stored,
-  type StoreOptions,
   type StoreWriteOptions,
 } from '../../store/store.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
-import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
+import { compile, type Runner, type StatementSession } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
@@ -19,7 +18,7 @@ import type { IdempotencyRecords } from './idempotency.ts'
 export type RowAccess = ReturnType<typeof buildRowAccess>
 
 /**
- * Builds the functions that read a row, and change or remove it if it is still at a version.
+ * Builds the functions that change or remove a row if it is still at a version.
  * @param isExact whether the table returns exactly what was written, and has one row for each id.
  */
 export function buildRowAccess(
@@ -36,8 +35,6 @@ export function buildRowAccess(
       : sql`${isSame} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
   const set = (columns: readonly Column[]) =>
     sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${PLACEHOLDER}`))
-  /** Parameters: `[id]`. */
-  const find = compile(database, sql`select ${all} from ${from} where ${isSame}`)
   /** Parameters: `[id]`. Locks the row until the transaction ends. */
   const lock = compile(
     database,
@@ -52,10 +49,8 @@ export function buildRowAccess(
   /** Parameters: `[id]`, or `[id, version]` if there is a version column. */
   const remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
 
-  async function findRow(wanted: Id, statement: Statement, { run }: Runner) {
-    const key = mapping.encodeId(wanted)
-    if (key === undefined) return undefined
-    const [row] = (await run(statement, [key])).rows
+  async function lockRow(wanted: Id, { run }: Runner) {
+    const [row] = (await run(lock, [mapping.encodeId(wanted)])).rows
     return row && mapping.decode(row)
   }
 
@@ -75,7 +70,7 @@ export function buildRowAccess(
     if (mapping.encodeId(wanted) === undefined) return false
     const key = options?.idempotencyKey
     const write = async (runner: Runner) => {
-      const before = isExact ? undefined : await findRow(wanted, lock, runner)
+      const before = isExact ? undefined : await lockRow(wanted, runner)
       if (!isExact && before?.version !== version) return false
       const result = await work(runner, before)
       if (key === undefined || !result) return result
@@ -115,8 +110,6 @@ export function buildRowAccess(
   }
 
   return {
-    get: (session: StatementSession, wanted: Id, options?: StoreOptions) =>
-      session.read(runner => findRow(wanted, find, runner), options),
     async update(
       session: StatementSession,
       wanted: Id,

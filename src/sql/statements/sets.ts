@@ -47,20 +47,28 @@ export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
     if (items.some(({ version }, at) => versions.get(keys[at] as Id) !== version)) throw NOT_ALL
   }
 
+  /** Finds an item for each id, in their order. @throws Error where the database compares ids in a way of its own. */
+  async function findAll(ids: readonly Id[], runner: Runner): Promise<(Stored | undefined)[]> {
+    const keys = ids.map(each => mapping.encodeId(each))
+    const wanted = [...new Set(keys.filter(key => key !== undefined && key !== null))]
+    const found = wanted.length > 0 ? await select(wanted, find, runner) : []
+    if (keys.length === 1) return [found[0]]
+    const byKey = new Map<unknown, Stored | undefined>(wanted.map(key => [key, undefined]))
+    for (const each of found) {
+      const key = mapping.encodeId(each.id)
+      if (!byKey.has(key)) throw new Error(`${table} has the id ${each.id} for another one`)
+      // Several rows may have one id: one of them is as good as another.
+      byKey.set(key, each)
+    }
+    return keys.map(key => byKey.get(key))
+  }
+
   return {
+    get: (session: StatementSession, wanted: Id, options?: StoreOptions) =>
+      session.readShared(wanted, findAll, options),
     /** Finds an item for each id, in their order. */
-    async getMany(
-      session: StatementSession,
-      ids: readonly Id[],
-      options?: StoreOptions,
-    ): Promise<(Stored | undefined)[]> {
-      const keys = ids.map(each => mapping.encodeId(each))
-      const wanted = [...new Set(keys.filter(key => key !== undefined && key !== null))]
-      const read = async (runner: Runner) => (wanted.length > 0 ? select(wanted, find, runner) : [])
-      const found = await session.read(read, options)
-      const byKey = new Map(found.map(each => [mapping.encodeId(each.id), each]))
-      return keys.map(key => byKey.get(key))
-    },
+    getMany: (session: StatementSession, ids: readonly Id[], options?: StoreOptions) =>
+      session.read(runner => findAll(ids, runner), options),
     /** Removes all rows, or none where one is not at its version. */
     async deleteAll(
       session: StatementSession,

@@ -1,0 +1,175 @@
+// Reads of PostgreSQL that wait at the same time share a statement: those by id read their rows together, equal lists
+// read one answer. A read joins only a statement that has not begun, so that it sees every write before it.
+
+import type { StoreOptions } from '../../store/store.ts'
+import type { Runner, SharedWork } from './runner.ts'
+import { isAborted, unwatch, watch } from './watch.ts'
+
+/** So many statements begin at once, each for one read; what comes while they run is shared. */
+const FEW = 4
+/** The most reads that share a statement. */
+const MAX_READS = 64
+/** A statement that has run so long, in milliseconds, keeps no others waiting. */
+const SLOW_MS = 40
+
+/** Runs a reading statement. */
+type ReadNow = <T>(work: (runner: Runner) => Promise<T>, options: StoreOptions) => Promise<T>
+
+/** A read that waits. */
+interface WaitingRead {
+  readonly input: unknown
+  readonly options: StoreOptions
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+/** The reads of one statement. To the statement it is their signal: aborted once all of them are. */
+class ReadGroup implements StoreOptions {
+  readonly waiting: WaitingRead[] = []
+  readonly key: unknown
+  readonly work: SharedWork<never, unknown>
+  readonly read: ReadNow
+
+  constructor(key: unknown, work: SharedWork<never, unknown>, read: ReadNow) {
+    this.key = key
+    this.work = work
+    this.read = read
+  }
+
+  get aborted(): boolean {
+    return this.waiting.every(({ options }) => isAborted(options))
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.aborted ? AbortSignal.abort() : undefined
+  }
+
+  run(waiting: readonly WaitingRead[], runner: Runner): Promise<readonly unknown[]> {
+    // All inputs of one key are of one type.
+    return this.work(waiting.map(({ input }) => input) as never[], runner)
+  }
+}
+
+export class Gather {
+  readonly #waits: boolean
+  readonly #isFinal: (error: unknown) => boolean
+  #running = 0
+  /** The groups that may be joined, by their keys. */
+  readonly #open = new Map<unknown, ReadGroup>()
+  /** Those that wait for a statement to end. */
+  readonly #queue: ReadGroup[] = []
+
+  /**
+   * @param waits whether reads wait until a statement ends that runs; otherwise for a connection alone.
+   * @param isFinal whether a failure of a statement is that of each of its reads. Otherwise they are repeated, each
+   * alone.
+   */
+  constructor(waits: boolean, isFinal: (error: unknown) => boolean) {
+    this.#waits = waits
+    this.#isFinal = isFinal
+  }
+
+  /** @param toKey gives the key of reads that may share a statement; called only where some run. */
+  async run<Input, Result>(
+    toKey: () => unknown,
+    input: Input,
+    work: SharedWork<Input, Result>,
+    read: ReadNow,
+    options: StoreOptions,
+  ): Promise<Result> {
+    if (this.#running >= FEW) return this.#join(toKey(), input, work, read, options)
+    const leave = this.#enter()
+    try {
+      return await alone(input, work, read, options)
+    } finally {
+      leave()
+    }
+  }
+
+  #join<Input, Result>(
+    key: unknown,
+    input: Input,
+    work: SharedWork<Input, Result>,
+    read: ReadNow,
+    options: StoreOptions,
+  ): Promise<Result> {
+    const open = this.#open.get(key)
+    const joins = open !== undefined && open.waiting.length < MAX_READS
+    const group = joins ? open : new ReadGroup(key, work, read)
+    const result = new Promise<Result>((resolve, reject) => {
+      const watched = watch(options, undefined, () => reject(options.signal?.reason))
+      group.waiting.push({
+        input,
+        options,
+        resolve(result) {
+          unwatch(watched)
+          resolve(result as Result) // of its own input
+        },
+        reject(error) {
+          unwatch(watched)
+          reject(error)
+        },
+      })
+    })
+    if (joins) return result
+    this.#open.set(key, group)
+    if (this.#waits) this.#queue.push(group)
+    else void this.#start(group)
+    return result
+  }
+
+  /** Counts a statement that runs; where others wait for it, for as long as it is not slow. @returns what ends that. */
+  #enter(): () => void {
+    let counts = true
+    const leave = () => {
+      if (watched) unwatch(watched)
+      if (!counts) return
+      counts = false
+      this.#running--
+      while (this.#running < FEW) {
+        const next = this.#queue.shift()
+        if (!next) break
+        void this.#start(next)
+      }
+    }
+    this.#running++
+    const watched = this.#waits ? watch({}, SLOW_MS, leave) : undefined
+    return leave
+  }
+
+  async #start(group: ReadGroup): Promise<void> {
+    const leave = this.#enter()
+    try {
+      const results = await group.read(runner => {
+        this.#close(group)
+        return group.run(group.waiting, runner)
+      }, group)
+      for (const [at, each] of group.waiting.entries()) each.resolve(results[at])
+    } catch (error) {
+      this.#close(group)
+      const { waiting, work, read } = group
+      const isShared = waiting.length === 1 || this.#isFinal(error)
+      for (const { input, options, resolve, reject } of waiting) {
+        if (isAborted(options)) reject(options.signal?.reason)
+        else if (isShared) reject(error)
+        else alone(input as never, work, read, options).then(resolve, reject)
+      }
+    } finally {
+      leave()
+    }
+  }
+
+  #close(group: ReadGroup): void {
+    if (this.#open.get(group.key) === group) this.#open.delete(group.key)
+  }
+}
+
+async function alone<Input, Result>(
+  input: Input,
+  work: SharedWork<Input, Result>,
+  read: ReadNow,
+  options: StoreOptions,
+): Promise<Result> {
+  // One input, one result.
+  return (await read(runner => work([input], runner), options))[0] as Result
+}
