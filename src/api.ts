@@ -179,9 +179,9 @@ const API_RULES: Rules<PlainApiOptions> = {
 export function defineApi<
   C extends CollectionsOption = never,
   const V extends readonly VersionOptions[] = never,
->(options: ApiOptions<C, V>): [V] extends [never] ? Api<Named<C>> : VersionedApi<V> {
-  // What the options say of their collections is for the type checker.
-  const plain = options as unknown as PlainApiOptions
+>(options: ApiOptions<C, V>): [V] extends [never] ? Api<Named<C>> : VersionedApi<V>
+export function defineApi(options: object): unknown {
+  const plain = options as PlainApiOptions // what they say of their collections is for the type checker alone
   checkOptions('defineApi', plain, API_RULES)
   for (const each of plain.versions ?? [])
     checkOptions(`The version ${each.version}`, each, VERSION_RULES)
@@ -235,8 +235,7 @@ export function defineApi<
     },
   }
   keepApiDefinition(api, definition)
-  // A resource has the types of its collection.
-  return api as unknown as [V] extends [never] ? Api<Named<C>> : VersionedApi<V>
+  return api
 }
 
 function nameOf(collection: string | AnyCollection): string {

@@ -94,11 +94,11 @@ export function defineCollection<
   options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner, Methods, Key>,
 ): Collection<
   Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>
-> {
-  const title = typeof options?.name === 'string' ? options.name : 'A collection'
-  checkOptions(title, options, COLLECTION_RULES)
-  // The types of the options are for the type checker alone.
-  const declaration = options as unknown as Declaration
+>
+export function defineCollection(options: object): unknown {
+  const declaration = options as Declaration // the types of its fields, and `def`, are for the type checker alone
+  const title = typeof declaration?.name === 'string' ? declaration.name : 'A collection'
+  checkOptions(title, declaration, COLLECTION_RULES)
   const definition = buildDefinition(declaration)
   declaration.store.attach(definition.shape)
   let handlers: Handlers | undefined
@@ -109,8 +109,8 @@ export function defineCollection<
     return handlers
   }
   const collection: Omit<Collection, 'def'> = {
-    name: options.name,
-    schema: options.schema,
+    name: declaration.name,
+    schema: declaration.schema,
     shape: definition.shape,
     get handler() {
       return alone().handler
@@ -120,10 +120,7 @@ export function defineCollection<
     },
   }
   keepCollectionDefinition(collection, definition)
-  // `def` is for the type checker alone.
-  return collection as Collection<
-    Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>
-  >
+  return collection
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()

@@ -131,5 +131,5 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     return createResource(place, shared)
   }
   // The types name the collections; the server answers any other name with 404.
-  return createProxy({}, create) as Client<A, V>
+  return createProxy({}, create)
 }

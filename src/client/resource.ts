@@ -1,8 +1,7 @@
 // One collection over HTTP.
 import type { CallOptions, Resource, WriteOptions } from '../model/types/resource.ts'
-import type { Id } from '../store/store.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
-import { createList, findLink, type ReadPage, type Received } from './list.ts'
+import { createList, findLink, type ReadPage } from './list.ts'
 import { isObject, printQuery } from './query.ts'
 import { type Reply, type Send, wait } from './send.ts'
 
@@ -24,11 +23,10 @@ export interface ResourcePlace {
 }
 
 type UntypedItem = Readonly<Record<string, unknown>>
+type UntypedQuery = UntypedItem & { readonly limit?: number }
 
 /** The target of a create, and of an action on the collection. */
 const COLLECTION = Symbol()
-
-type CallTarget = Id | UntypedItem | typeof COLLECTION
 
 const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal']
 
@@ -55,13 +53,13 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
   }
 
   /** Reads an address through the cache. A page of a walk is cached only if it is the whole list. */
-  async function get(
+  async function get<T>(
     address: string,
     signal: AbortSignal | undefined,
-    fits: (value: unknown) => boolean = () => true,
+    fits: (value: unknown) => value is T = (_value): _value is T => true,
     prefer?: string,
     walks?: boolean,
-  ): Promise<Reply> {
+  ): Promise<Reply<T>> {
     const entry = `${prefer} ${address}`
     const known = cache.get(entry)
     const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
@@ -73,31 +71,30 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
     if (keeps) cache.set(entry, reply)
     // The first one was not used for the longest time.
     for (const oldest of cache.keys()) if (cache.size > max) cache.delete(oldest)
-    return reply
+    return reply as Reply<T> // it fits
   }
 
   /** Remembers the version of an item, and returns the item. */
-  const remember = ({ value, headers }: Reply): UntypedItem => {
+  const remember = <T>({ value, headers }: Reply<T>): T => {
     if (isObject(value) && id in value) sources.set(value, tagOf(headers) ?? '')
-    return value as UntypedItem // as the types of the api say
+    return value
   }
 
   const read = async (target: unknown, { signal }: CallOptions = {}): Promise<UntypedItem> =>
     remember(await get(toUrl(target), signal, isObject))
 
-  function list(path: string, query: UntypedItem, { signal }: CallOptions = {}, words?: string) {
+  function list(path: string, query: UntypedQuery, { signal }: CallOptions = {}, words?: string) {
     const selected = printQuery({ fields: query.fields }, place)
     const readPage: ReadPage<UntypedItem> = async (text, signal, counts, walks) => {
       const prefer = counts ? undefined : 'count=none'
-      const page = await get(url + path + text, signal, isList, prefer, walks)
-      const received = page as Reply & Received<UntypedItem> // as the types of the api say
+      const received = await get(url + path + text, signal, isList, prefer, walks)
       for (const item of received.value) {
         if (!sources.has(item)) sources.set(item, selected)
       }
       return received
     }
     const print = (limit?: number) => printQuery({ ...query, limit }, place, words)
-    return createList(readPage, print, query.limit as number | undefined, signal)
+    return createList(readPage, print, query.limit, signal)
   }
 
   /**
@@ -117,11 +114,11 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
   /** Sends a write, with the condition of its target or its options. */
   async function write(
     method: string,
-    target: CallTarget,
+    target: unknown,
     body?: unknown,
     { signal, ifMatch, unconditional }: WriteOptions = {},
     path = '',
-  ): Promise<UntypedItem> {
+  ): Promise<unknown> {
     const depends = isObject(target) && !ifMatch && !unconditional
     const tag = depends ? await findTag(target, signal) : ifMatch
     const reply = await send({
@@ -151,7 +148,7 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
   }
 
   async function change(
-    target: CallTarget,
+    target: unknown,
     decide: (item: UntypedItem) => unknown,
     options: CallOptions = {},
   ) {
@@ -177,7 +174,7 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
     const hasTarget = typeof first === 'object' ? sources.has(Object(first)) : first !== undefined
     const rest = hasTarget ? words.slice(1) : words
     const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
-    const target = hasTarget ? (first as CallTarget) : COLLECTION
+    const target = hasTarget ? first : COLLECTION
     const method = methods[action] ?? 'POST'
     if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
     if (method !== 'GET') return writeOnce(method, target, body, options, `/${action}`)
@@ -185,7 +182,7 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
     return (await get(address, options.signal)).value
   }
 
-  const actions = createProxy(
+  const actions = createProxy<Record<string, unknown>>(
     {},
     action =>
       (...words: readonly unknown[]) =>
@@ -193,31 +190,31 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
   )
 
   const resource = {
-    list: (query: UntypedItem = {}, options?: CallOptions) => list('', query, options),
-    search: (words: string, query: UntypedItem = {}, options?: CallOptions) =>
+    list: (query: UntypedQuery = {}, options?: CallOptions) => list('', query, options),
+    search: (words: string, query: UntypedQuery = {}, options?: CallOptions) =>
       list('/search', query, options, words),
     async count(filters: UntypedItem = {}, { signal }: CallOptions = {}) {
       const { value } = await get(`${url}/count${printQuery(filters, place)}`, signal, isCount)
-      return (value as { count: number }).count
+      return value.count
     },
     read,
     create: (item: unknown, options?: CallOptions) => writeOnce('POST', COLLECTION, item, options),
-    replace: (target: CallTarget, item: unknown, options?: WriteOptions) =>
+    replace: (target: unknown, item: unknown, options?: WriteOptions) =>
       writeOnce('PUT', target, item, options),
-    patch: (target: CallTarget, changes: unknown, options?: WriteOptions) =>
+    patch: (target: unknown, changes: unknown, options?: WriteOptions) =>
       writeOnce('PATCH', target, changes, options),
     change,
-    delete: (target: CallTarget, options?: WriteOptions) =>
+    delete: (target: unknown, options?: WriteOptions) =>
       writeOnce('DELETE', target, undefined, options),
     actions,
   }
   // The types of the collection describe these untyped functions.
-  return createProxy(resource, action => actions[action]) as unknown as Resource
+  return createProxy<Resource>(resource, action => actions[action])
 }
 
-/** Creates an object that makes its unknown properties when they are first read. */
-export function createProxy<T extends object>(known: T, make: (name: string) => unknown) {
-  return new Proxy(known as T & Record<string, unknown>, {
+/** Creates an object that makes its unknown properties when they are first read; the caller knows its type. */
+export function createProxy<T extends object>(known: object, make: (name: string) => unknown): T {
+  return new Proxy(known, {
     get(made: Record<PropertyKey, unknown>, name) {
       // A promise would call `then`, and `JSON.stringify` `toJSON`.
       if (typeof name !== 'symbol' && name !== 'then' && name !== 'toJSON' && !(name in made)) {
@@ -225,7 +222,7 @@ export function createProxy<T extends object>(known: T, make: (name: string) => 
       }
       return made[name]
     },
-  })
+  }) as T // no type says what a proxy makes
 }
 
 function foreignObject(name: string): TypeError {
@@ -239,8 +236,11 @@ function tagOf(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }
 
-const isList = (value: unknown) => Array.isArray(value) && value.every(isObject)
-const isCount = (value: unknown) => typeof Object(value).count === 'number'
+const isList = (value: unknown): value is readonly UntypedItem[] =>
+  Array.isArray(value) && value.every(isObject)
+
+const isCount = (value: unknown): value is { readonly count: number } =>
+  typeof Object(value).count === 'number'
 
 function isOptions(value: unknown): value is WriteOptions {
   return isObject(value) && Object.keys(value).every(name => OPTIONS.includes(name))

@@ -32,11 +32,11 @@ export interface SentMessage {
   readonly signal: AbortSignal | undefined
 }
 
-export interface Reply {
+export interface Reply<T = unknown> {
   readonly status: number
   readonly headers: Headers
   /** The body, frozen; `undefined` where it is empty. */
-  readonly value: unknown
+  readonly value: T
 }
 
 /** Milliseconds before the first retry. Each later one waits twice as long, up to the second figure. */
@@ -98,7 +98,7 @@ export function createSend({
     const text = await new Response(stream?.pipeThrough(counter, { signal })).text()
     const value = parse(text)
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
-    const { errors } = Object(value) as { errors?: readonly ErrorEntry[] }
+    const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
     const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
     throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
   }

@@ -38,7 +38,7 @@ export function checkJson(
  * Whether a value that `JSON.parse` made passes {@link checkJson}, without paths for messages. Its
  * texts are not looked at.
  */
-export function isValidJson(value: unknown, levels: number): boolean {
+export function isValidJson(value: unknown, levels: number): value is Json {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false

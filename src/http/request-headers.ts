@@ -5,6 +5,7 @@ import type { RequestHeaders } from './message.ts'
 
 /** The fields that the core or many clients use: all objects begin with these, so that they share one shape. */
 class KnownHeaders {
+  [name: string]: string | undefined
   host = undefined
   connection = undefined
   accept = undefined
@@ -50,7 +51,7 @@ type MutableHeaders = { -readonly [Name in keyof RequestHeaders]: RequestHeaders
 /** Creates empty headers; those that are not set are `undefined`. */
 export function createHeaders(): MutableHeaders {
   // Any other name gives `undefined` too: the prototype is null.
-  return new KnownHeaders() as object as MutableHeaders
+  return new KnownHeaders()
 }
 
 const lowerCase = new Remembered<string>(500, 64)

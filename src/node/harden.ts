@@ -121,16 +121,20 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     response.end(body)
   })
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
-    const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
+    const socket = toSocket(duplex)
     const issue: Issue = { message: 'This server is not a proxy', type: 'method_not_allowed' }
     const bare = buildRawResponse(405, issue, request.url ?? '', ALLOW_ALL)
     writeAfter(newest.get(socket), socket, bare)
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
-    const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
+    const socket = toSocket(duplex)
     respondToBroken(error, socket, newest.get(socket))
   })
   return server
+}
+
+function toSocket(duplex: Duplex): Socket {
+  return duplex as Socket // a net.Socket or TLSSocket, as Node documents
 }
 
 /**

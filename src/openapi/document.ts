@@ -23,9 +23,11 @@ export function findDocs({ formats }: ApiDefinition): DocsPrinter | undefined {
 }
 
 /** The versions of OpenAPI that a document is printed as. */
-export const OPENAPI_VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
+export const OPENAPI_VERSIONS = ['3.1', '3.2'] as const
 
-export type OpenApiVersion = keyof typeof OPENAPI_VERSIONS
+export type OpenApiVersion = (typeof OPENAPI_VERSIONS)[number]
+
+const PATCHES: Readonly<Record<OpenApiVersion, string>> = { '3.1': '3.1.1', '3.2': '3.2.0' }
 
 /** Which document `openApiDocument` prints. */
 export interface OpenApiOptions {
@@ -60,7 +62,7 @@ export function openApiDocument(
 
 /** Adds the version of OpenAPI and the address of the api's root to a document. */
 export function withServer(document: Item, base: string, version: OpenApiVersion = '3.1'): Item {
-  return { openapi: OPENAPI_VERSIONS[version], servers: [{ url: base || '/' }], ...document }
+  return { openapi: PATCHES[version], servers: [{ url: base || '/' }], ...document }
 }
 
 /**

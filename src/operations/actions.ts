@@ -69,9 +69,8 @@ function toKeptAnswer({ target }: OperationContext, { stored, data }: ActionOutc
 }
 
 function parseKeptAnswer(answer: Json): ActionOutcome {
-  // `toKeptAnswer` has made it.
-  const [data, item] = answer as Json[]
-  return item === undefined ? { data } : { stored: item as unknown as Stored }
+  const [data, item] = Array.isArray(answer) ? answer : []
+  return item === undefined ? { data } : { stored: item as unknown as Stored } // `toKeptAnswer` has made it
 }
 
 function buildResult(
@@ -200,7 +199,8 @@ async function run(
   if (action.givesItem)
     return { stored: await findReturnedItem(context, action, value, transaction) }
   // A value may have dates and undefined properties: it is kept and sent as JSON.
-  return { data: JSON.parse(JSON.stringify(value)) as Json }
+  const data: Json = JSON.parse(JSON.stringify(value))
+  return { data }
 }
 
 /** Checks the input of an action: from the query where the method is GET, else from the body. */

@@ -21,7 +21,7 @@ import type {
   CollectionDefinition,
   VersionDefinition,
 } from '../model/types/definition.ts'
-import type { Find, Transaction, TransactionOptions } from '../model/types/hooks.ts'
+import type { Find, OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
 import type { CallOptions, Resource } from '../model/types/resource.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
@@ -40,7 +40,7 @@ export interface Runtime {
   /** Runs work in a transaction. It is here for the same reason. */
   readonly runTransaction: <R>(
     outer: CallScope,
-    work: (tx: Transaction) => Promise<R>,
+    work: (tx: OwnTransaction) => Promise<R>,
     options?: TransactionOptions,
   ) => Promise<R>
 }

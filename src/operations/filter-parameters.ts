@@ -78,7 +78,7 @@ export function toParameters(filters: object, id: string, where: string): Parame
 
 /** Converts a date to its ISO text, as JSON does; a value without JSON stays as it is, an invalid date too. */
 export function toPlain(value: unknown): unknown {
-  const { toJSON } = Object(value) as Partial<Pick<Date, 'toJSON'>>
+  const { toJSON }: Partial<Pick<Date, 'toJSON'>> = Object(value)
   return toJSON?.call(value) ?? value
 }
 

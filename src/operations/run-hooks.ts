@@ -31,8 +31,7 @@ export class OperationTools implements HookContext {
   get transaction(): HookContext['transaction'] {
     const { runtime } = this.#context
     const scope = createScope(this.#context, this.#transaction)
-    // The calls of a transaction are those of the version, as `collection` above.
-    return runtime.runTransaction.bind(runtime, scope) as HookContext['transaction']
+    return work => runtime.runTransaction(scope, work)
   }
 }
 

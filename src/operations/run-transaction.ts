@@ -2,7 +2,7 @@
 import { memoize } from '../base/memoize.ts'
 import { unavailable } from '../http/timeouts.ts'
 import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
-import type { Transaction, TransactionOptions } from '../model/types/hooks.ts'
+import type { OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
@@ -18,7 +18,7 @@ const RULES: Rules<TransactionOptions> = { of: ANYTHING, principal: ANYTHING, si
  */
 export function runTransaction<R>(
   outer: CallScope,
-  work: (tx: Transaction) => Promise<R>,
+  work: (tx: OwnTransaction) => Promise<R>,
   options?: TransactionOptions,
 ): Promise<R> {
   const result = runWork(outer, work, options)
@@ -27,7 +27,7 @@ export function runTransaction<R>(
 
 async function runWork<R>(
   outer: CallScope,
-  work: (tx: Transaction) => Promise<R>,
+  work: (tx: OwnTransaction) => Promise<R>,
   options: TransactionOptions = {},
 ): Promise<R> {
   checkOptions('The options of transaction', options, RULES)
@@ -37,8 +37,7 @@ async function runWork<R>(
   const scope = { ...outer, ...callOptions, own }
   return transact(scope, transaction => {
     const collection = createFind({ ...scope, transaction, signal: transaction.signal })
-    // A resource has the types of its collection.
-    return transaction.run(() => work({ collection } as Transaction))
+    return transaction.run(() => work({ collection }))
   })
 }
 

@@ -4,7 +4,7 @@ import { binaries } from './blob.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { hasAsyncCheck, OWN_MESSAGES } from './parse.ts'
-import { listParts, type Schema, type SchemaDef } from './zod-fields.ts'
+import { listParts, type Schema, type SchemaDef, schemaDefOf } from './zod-fields.ts'
 
 const ACCEPTED: ReadonlySet<string> = new Set([
   ...['object', 'record', 'array', 'tuple', 'union', 'lazy', 'optional', 'nullable', 'nonoptional'],
@@ -71,7 +71,7 @@ export function checkObjectSchema(where: string, schema: Schema): void {
 }
 
 function unwrap(schema: Schema): SchemaDef {
-  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const def = schemaDefOf(schema)
   if (def.type === 'lazy') return unwrap(def.getter())
   return 'innerType' in def ? unwrap(def.innerType) : def
 }
@@ -86,7 +86,7 @@ function visit(schema: Schema, place: Place): void {
       throw invalid(place, 'is a blob(), which must be a property of the item itself')
     return
   }
-  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const def = schemaDefOf(schema)
   if (!ACCEPTED.has(def.type)) throw refused(place, findKind(def))
   if (def.type === 'object' && inUnion && !def.catchall)
     throw invalid(place, `is a z.object() in a z.union(): use ${IN_UNION}`)

@@ -1,7 +1,7 @@
 // Runs zod: compiled and synchronously as long as a schema allows it.
 import { z } from 'zod'
 import type { Awaitable } from '../base/values.ts'
-import { listParts, type Schema } from './zod-fields.ts'
+import { listParts, type Schema, schemaDefOf } from './zod-fields.ts'
 
 type ParseResult = z.ZodSafeParseResult<unknown>
 
@@ -55,7 +55,7 @@ export function buildParser(schema: Schema): (value: unknown) => Awaitable<Parse
 export function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean {
   if (seen.has(schema)) return false
   seen.add(schema)
-  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const def = schemaDefOf(schema)
   const checks = def.checks?.flatMap(({ _zod }) => [_zod.check, ...Object.values(_zod.def)])
   if (checks?.some(part => part instanceof AsyncFunction)) return true
   return listParts(def).some(([, part]) => hasAsyncCheck(part, seen))

@@ -28,6 +28,10 @@ export function toZod(schema: SomeSchema): Schema {
 /** The definition of a schema, as zod keeps it. */
 export type SchemaDef = z.core.$ZodTypes['_zod']['def']
 
+export function schemaDefOf(schema: Schema): SchemaDef {
+  return (schema as z.core.$ZodTypes)._zod.def // every schema of zod is one of these
+}
+
 /** Lists the schemas inside a schema; those of properties with their names. */
 export function listParts(
   def: SchemaDef,
@@ -79,7 +83,7 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
     const { accept, inlineBelow = 0 } = declared.options
     return { kind: 'blob', ...plain, inlineBelow, ...(accept && { accept }) }
   }
-  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const def = schemaDefOf(schema)
   switch (def.type) {
     case 'string':
     case 'template_literal':

@@ -190,9 +190,8 @@ function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
   const types = splitList(accept).flatMap(each => parseMediaType(each) ?? [])
   const named = types.filter(({ type }) => type === OPENAPI_TYPE)
   if (named.length === 0) return undefined
-  const versions = Object.keys(OPENAPI_VERSIONS) as OpenApiVersion[] // Its keys are all of them.
   const wanted = named.map(({ parameters }) => parameters.get('version') ?? '')
-  return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
+  return OPENAPI_VERSIONS.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
 }
 
 function docs(root: string, find: Finder, printer: DocsPrinter): ServedDocument {

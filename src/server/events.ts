@@ -49,19 +49,18 @@ export const responseChannel = channel(RESPONSE_CHANNEL)
  * @returns a function that ends the subscription.
  */
 export function onRequest(listener: (event: RequestEvent) => void): () => void {
-  // Only handle.ts publishes here.
-  return subscribe(requestChannel, message => listener(message as RequestEvent))
+  return subscribe(requestChannel, listener)
 }
 
 /** Calls a listener for every response, in the same way. */
 export function onResponse(listener: (event: ResponseEvent) => void): () => void {
-  return subscribe(responseChannel, message => listener(message as ResponseEvent))
+  return subscribe(responseChannel, listener)
 }
 
-function subscribe(to: typeof requestChannel, listener: (message: unknown) => unknown): () => void {
+function subscribe<E>(to: typeof requestChannel, listener: (event: E) => unknown): () => void {
   const call = async (message: unknown) => {
     try {
-      await listener(message)
+      await listener(message as E) // only handle.ts publishes here
     } catch (error) {
       // Thrown by a subscriber of a channel, it would end the process.
       console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)

@@ -1,7 +1,6 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 
 import { iterate } from '../base/iterate.ts'
-import type { Scalar } from '../base/values.ts'
 import { checkOptions } from '../options.ts'
 import {
   ReferenceConflictError,
@@ -11,7 +10,14 @@ import {
 } from '../store/errors.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
-import { BATCH_BYTES, BATCH_ITEMS, type Shape, type Store, throwIfAborted } from '../store/store.ts'
+import {
+  BATCH_BYTES,
+  BATCH_ITEMS,
+  type KeySlice,
+  type Shape,
+  type Store,
+  throwIfAborted,
+} from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
@@ -166,7 +172,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         return read(filters, (reads, on) => reads.total(on, filters, mode, call))
       },
       stream(selection, call) {
-        let key: Scalar[] | undefined
+        let key: KeySlice['key']
         let ended = false
         return iterate(async () => {
           if (ended) return undefined
@@ -176,8 +182,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           )
           const end = items.at(-1)
           if (!end) return undefined
-          // The values of sort keys are scalars or null.
-          key = sortKeyOf(end.item, selection.sort) as Scalar[]
+          key = sortKeyOf(end.item, selection.sort)
           ended = !more
           return items
         })

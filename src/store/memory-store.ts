@@ -293,12 +293,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 }
 
 /** Copies a value, frozen at any depth. */
-function frozen<T extends Json>(value: T): T {
+function frozen(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
-  // A copy of a JSON value has its type.
-  if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as Json as T
+  if (Array.isArray(value)) {
+    const copy = value.map(frozen)
+    Object.freeze(copy)
+    return copy
+  }
   // Not by a spread: V8 gives each clone that is frozen its own hidden class.
   const copy: Item = {}
   for (const [name, property] of Object.entries(value)) copy[name] = frozen(property)
-  return Object.freeze(copy) as Json as T
+  return Object.freeze(copy)
 }

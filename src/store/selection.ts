@@ -311,8 +311,9 @@ export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
 }
 
 /** The values of an item's sort keys: its place in the list, as a cursor holds it. */
-export function sortKeyOf(item: Item, sort: readonly SortKey[]): Json[] {
-  return sort.map(({ path }) => getValue(item, path) ?? null)
+export function sortKeyOf(item: Item, sort: readonly SortKey[]): (Scalar | null)[] {
+  // Fields that sort have no lists and no objects: their definition has made sure.
+  return sort.map(({ path }) => (getValue(item, path) ?? null) as Scalar | null)
 }
 
 /** Whether a cursor's key can be a place in this sort: as many values, each of its field's type. */

@@ -369,8 +369,9 @@ export function assemble(
 ): Item {
   const item: Item = { [identity.name]: id }
   for (const name of Object.keys(values)) {
-    if (name !== identity.name && name !== createdAt && name !== updatedAt)
-      item[name] = copy(values[name] as Json) // its own name
+    const value = values[name]
+    if (value !== undefined && name !== identity.name && name !== createdAt && name !== updatedAt)
+      item[name] = copy(value)
   }
   if (createdAt !== undefined) item[createdAt] = created
   if (updatedAt !== undefined) item[updatedAt] = updated

@@ -7,7 +7,7 @@ import {
   type SortKey,
   sortKeyOf,
 } from '../store/selection.ts'
-import type { KeySlice, Slice, Stored, StoreOptions, TotalMode } from '../store/store.ts'
+import type { Slice, Stored, StoreOptions, TotalMode } from '../store/store.ts'
 import {
   ALL,
   by,
@@ -177,7 +177,7 @@ function* slicesOf(
   for (let at = 0; at <= whole.length; at += step) {
     const item = whole[at]?.item
     // Sort keys are scalars. After the last item there is none: a slice from the start, or the end.
-    const key = item && (sortKeyOf(item, sort) as KeySlice['key'])
+    const key = item && sortKeyOf(item, sort)
     const start = key ? at + 1 : 0
     yield [{ limit: 2, offset: at }, at, at + 2, 'none']
     yield [{ limit: 2, key, backward: false }, start, start + 2, 'exact']

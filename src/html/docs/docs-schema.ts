@@ -39,7 +39,7 @@ export interface DocsSchema {
  * Replaces every reference of a document by the part that it leads to. A shared schema gets its name as
  * `ref`; a recursive one contains itself.
  */
-export function resolveReferences(document: Item): Item {
+export function resolveReferences(document: Item): object {
   const resolved = new Map<string, Item>()
   const visitAll = (part: Item): Item =>
     Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))

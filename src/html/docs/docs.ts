@@ -51,7 +51,7 @@ export const docs: DocsPrinter = {
     const context = passed as RequestContext // a server passes its context: the formats know no type of it
     const view = buildDocsView(root, context)
     // `buildDocument` makes documents of this shape.
-    const document = resolveReferences(printed) as unknown as Document
+    const document = resolveReferences(printed) as Document
     const { info, tags } = document
     const { tag, href, base } = view
     if (tag !== undefined && !tags.some(({ name }) => name === tag)) throw noSuchPath(context)

@@ -1,7 +1,7 @@
 // Lists called in process: all items that match in constant memory, or one page of them.
 
 import { picker } from '../../base/paths.ts'
-import type { Awaitable, Scalar } from '../../base/values.ts'
+import type { Awaitable } from '../../base/values.ts'
 import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
@@ -53,7 +53,7 @@ function readCallQuery(
   )
   if (words !== undefined) texts.push(parameter('q', words))
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
-  const where = [Object.fromEntries(filters), Object(values.where ?? {}) as object]
+  const where = [Object.fromEntries(filters), Object(values.where ?? {})]
   const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
   const issues: Issue[] = []
   const read = findProgramReader(collection)([...parameters, ...texts], issues)
@@ -66,7 +66,7 @@ const WHOLE = wholeFrom(0)
 /** Reads a limit or an offset. @throws TypeError */
 function readCount(query: object | undefined, name: 'limit' | 'offset'): number | undefined {
   const value: unknown = query && Reflect.get(query, name)
-  if (value === undefined || WHOLE.fits(value)) return value as number | undefined // it fits
+  if (value === undefined || (typeof value === 'number' && WHOLE.fits(value))) return value
   throw new TypeError(`${name} must be ${WHOLE.wanted}, not ${String(value)}`)
 }
 
@@ -224,7 +224,6 @@ function sliceBeside(
   const edge = backward ? stored[0] : stored.at(-1)
   // Before a position behind the end comes the last page.
   if (!edge && !backward) return undefined
-  // The key of an item has the types of the sort.
-  const key = edge && (sortKeyOf(edge.item, query.sort) as Scalar[])
+  const key = edge && sortKeyOf(edge.item, query.sort)
   return { limit, key, backward }
 }

@@ -57,5 +57,5 @@ export function trackCalls<R extends Resource>(resource: R, name: string, calls:
     ...lists,
     actions: Object.fromEntries(Object.entries(actions).map(track)),
   }
-  return tracked as unknown as R // its methods are those of the resource
+  return tracked
 }

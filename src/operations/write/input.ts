@@ -95,8 +95,8 @@ export function omitAdded(collection: CollectionDefinition, item: Item): Item {
   const has = (name: string | undefined) => name !== undefined && Object.hasOwn(item, name)
   if (!has(createdAt) && !has(updatedAt) && !has(id)) return item
   const own: Item = {}
-  for (const name of Object.keys(item))
-    if (name !== createdAt && name !== updatedAt && name !== id) own[name] = item[name] as Json // its own
+  for (const [name, value] of Object.entries(item))
+    if (name !== createdAt && name !== updatedAt && name !== id) own[name] = value
   return own
 }
 

@@ -17,7 +17,7 @@ import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
 import * as store from './store.ts'
-import { WriteState } from './write.ts'
+import { type Write, WriteState } from './write.ts'
 
 /** `POST /<collection>`. `If-None-Match: *` asks for what it does anyway. */
 export function planCreate(collection: CollectionDefinition): Steps<'result'> {
@@ -202,16 +202,16 @@ export const compileWrites = memoize((collection: CollectionDefinition) => ({
   replace: toPerform(planChange(collection, 'replace')),
   patch: toPerform(planChange(collection, 'patch')),
   delete: toPerform(planDelete(collection)),
-  find: planFind(collection).list,
+  find: planFind(collection),
   update: planUpdate(collection).list,
 }))
 
-function toPerform({ list }: Steps<'result'>): Perform {
-  return context => andThen(runSteps(list, new WriteState(context)), takeResult)
+function toPerform(steps: Steps<'result'>): Perform {
+  return context => andThen(steps.run(new WriteState(context)), takeResult)
 }
 
-function takeResult({ result }: WriteState): OperationResult {
-  return result as OperationResult // `Steps` has checked that a step fills it in
+function takeResult({ result }: Write<'result'>): OperationResult {
+  return result
 }
 
 /** Finds the item of an action that changes something. @throws HttpError 404, 412, 428 */
@@ -220,8 +220,8 @@ export async function findActedOn(
   transaction: RunningTransaction | undefined,
 ): Promise<Stored> {
   const { find } = compileWrites(call.target.collection)
-  const { current } = await runSteps(find, new WriteState(call, transaction))
-  return current as Stored // `planFind` fills it in
+  const { current } = await find.run(new WriteState(call, transaction))
+  return current
 }
 
 /**

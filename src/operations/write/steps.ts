@@ -113,6 +113,11 @@ export class Steps<Filled extends FieldName = never> {
     return this.#add(bracket, { statuses, steps: build(new Steps()).list })
   }
 
+  /** Runs the steps of a whole list. */
+  run(write: WriteState): Awaitable<Write<Filled>> {
+    return runSteps(this.list, write) as Awaitable<Write<Filled>> // the methods above have checked it
+  }
+
   #add<Next extends FieldName>(
     step: Optional<(write: never, steps: readonly WriteStep[]) => Awaitable<unknown>>,
     more: Partial<WriteStep>,
@@ -134,7 +139,7 @@ export function runSteps(
   for (let at = from; at < steps.length; at++) {
     const step = steps[at] as WriteStep // the index is within the list
     const value = step.run(current, step.steps ?? NO_STEPS)
-    if (value instanceof Promise) return resume(value, steps, at, current)
+    if (value instanceof Promise) return resume(value, step, steps, at, current)
     current = fillIn(step, current, value)
     if (step.ends && value !== undefined) return current
   }
@@ -144,11 +149,11 @@ export function runSteps(
 /** Waits for a step, and runs those behind it. */
 async function resume(
   value: Promise<unknown>,
+  step: WriteStep,
   steps: readonly WriteStep[],
   at: number,
   write: WriteState,
 ): Promise<WriteState> {
-  const step = steps[at] as WriteStep // it has just run
   const settled = await value
   const next = fillIn(step, write, settled)
   return step.ends && settled !== undefined ? next : runSteps(steps, next, at + 1)

@@ -180,9 +180,8 @@ export const postgres: SqlDatabase = {
     read(row) {
       const [output] = Object.values(row)
       // What `explain (format json)` gives: a list with one plan.
-      const plans = (typeof output === 'string' ? JSON.parse(output) : output) as {
-        Plan: { 'Plan Rows': number; 'Total Cost': number }
-      }[]
+      const plans: { Plan: { 'Plan Rows': number; 'Total Cost': number } }[] =
+        typeof output === 'string' ? JSON.parse(output) : Object(output)
       const plan = plans[0]?.Plan
       return { rows: plan?.['Plan Rows'] ?? 0, cost: plan?.['Total Cost'] ?? 0 }
     },

@@ -74,7 +74,7 @@ export function watchMarkers(client: object, stream: unknown): void {
 }
 
 function isClient(client: object): client is PgClient {
-  const { connection, processID, secretKey } = client as Partial<PgClient>
+  const { connection, processID, secretKey }: Partial<PgClient> = client
   return (
     typeof connection?.requestSsl === 'function' &&
     typeof processID === 'number' &&

@@ -152,8 +152,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     const { keys, decode } = selectKeys(order)
     const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
     const [found] = (await run(compile(database, statement))).rows
-    // The values of sort keys are scalars or null.
-    return found && (sortKeyOf(decode(found), order) as WalkKey)
+    return found && sortKeyOf(decode(found), order)
   }
 
   /** Walks from a place on, slice by slice, each in its own turn. */
