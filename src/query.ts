@@ -20,6 +20,7 @@ import {
   readFilter,
   tooLong,
 } from './query/filters.ts'
+import { parseWhere, WHERE } from './query/where.ts'
 import { type Fields, findField, findValueField, unknownField } from './schema/fields.ts'
 import type { Filter } from './store/filter.ts'
 import {
@@ -120,6 +121,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
   const { fields, selectable = fields, id, createdAt, search: searched, limits = LIMITS } = options
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
+  if (!fields.has(WHERE)) reserved.add(WHERE)
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
   const defaultSort = withTieBreak(options.sort ?? [], id)
   const names = new Remembered<FilterName | InvalidName>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
@@ -173,8 +175,15 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     const search =
       searched && seen.has('q') ? readSearch(parameters, searched, limits, issues) : undefined
     const where: Filter[] = []
-    if (groups.length > limits.filters) {
-      const message = `A list may have at most ${limits.filters} filters, not ${groups.length}`
+    let count = groups.length
+    if (seen.has(WHERE)) {
+      const text = single(parameters, WHERE, issues) ?? ''
+      const tree = parseWhere(text, fields, limits, issues)
+      where.push(...tree.filters)
+      count += tree.count
+    }
+    if (count > limits.filters) {
+      const message = `A list may have at most ${limits.filters} filters, not ${count}`
       issues.push({ message, type: 'too_many_filters' })
     } else {
       for (const { name, texts } of groups) {

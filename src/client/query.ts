@@ -1,5 +1,6 @@
 // Query strings: `{ price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }` → `price[gte]=10&model.name[prefix]=Cl`.
 
+import type { GroupWord } from '../query/where.ts'
 import type { OperatorWord } from '../store/operators.ts'
 
 /** By word: 1 where its values are one text, separated by commas. */
@@ -40,9 +41,7 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
     const texts = values.flatMap(each => {
       if (!listed && each === undefined) return []
       if (!listed || /^(str|num|boo)/.test(typeof each)) return `${each}`
-      throw new TypeError(
-        `${listed.name}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(each)}. Leave it out, or write { exists: false }`,
-      )
+      throw notFilter(listed, path, each)
     })
     const isOne = texts.length > 0 && OPERATORS[operator]
     for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
@@ -61,14 +60,56 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
       else walk(`${path}.${key}`, each, isReserved)
     }
   }
+  let groups: PrintedGroups | undefined
+  /** Takes a group of filters; a field of such a name has other values. */
+  const takeGroup = (name: string, value: unknown) => {
+    if (!listed || !isGroup(name, value)) return false
+    const group = { [name]: value }
+    groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
+    return true
+  }
   for (const [name, value] of Object.entries(query)) {
-    if (listed && name === 'where')
-      for (const [field, each] of Object.entries(value ?? {})) walk(field, each, true)
+    if (listed && name === 'where') {
+      for (const [field, each] of Object.entries(value ?? {}))
+        if (!takeGroup(field, each)) walk(field, each, true)
+    } else if (takeGroup(name, value)) continue
     else if (!listed || !PARAMETERS.test(name)) walk(name, value)
     else if (value !== undefined) parameters.set(name, String(toPlain(value)))
   }
+  if (groups && listed) parameters.set('where', printGroups(groups, listed))
   if (words !== undefined) parameters.set('q', words)
   return `${parameters}` && `?${parameters}`
+}
+
+function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
+  return new TypeError(
+    `${name}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(value)}. Leave it out, or write { exists: false }`,
+  )
+}
+
+type PrintedGroups = Readonly<Record<string, unknown>>
+
+/** By word, whether a value is a group of filters. */
+const GROUPS: Readonly<Record<GroupWord, (value: unknown) => boolean>> = {
+  or: isListOfObjects,
+  and: isListOfObjects,
+  not: value => isObject(value) && !Object.keys(value).every(isOperator),
+}
+
+function isListOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isObject)
+}
+
+function isGroup(name: string, value: unknown): boolean {
+  return Object.hasOwn(GROUPS, name) && GROUPS[name as GroupWord](value)
+}
+
+/** @throws TypeError for a value that JSON would leave out: the filter would match more. */
+function printGroups(groups: PrintedGroups, listed: Listed): string {
+  return JSON.stringify(groups, (name, value) => {
+    if (value === undefined) throw notFilter(listed, name, value)
+    return value
+  })
 }
 
 const isOperator = (word: string): word is OperatorWord => Object.hasOwn(OPERATORS, word)

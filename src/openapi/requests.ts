@@ -5,6 +5,7 @@ import { isSafe, readsBody } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
+import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'
 import {
@@ -68,6 +69,7 @@ function parametersOf(
   const asSearch = searches && collection.search && !shape.fields.has('q')
   return [
     ...filtersOf(collection.queryFields, '', name === SEARCH),
+    ...describeWhere(collection.queryFields),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined ? [] : DATES),
     parameter('since_id', idSchema, 'Only items after this id'),
@@ -90,6 +92,21 @@ const DATES = [
   parameter('since', INSTANT, 'The earliest creation date'),
   parameter('until', INSTANT, 'The latest creation date; a day to its end'),
 ]
+
+/** Describes `where`: JSON in a text. A field of that name is a filter as all others are. */
+function describeWhere(fields: Fields): QueryParameter[] {
+  if (fields.has(WHERE)) return []
+  const groups = listGroups(fields)
+  const schemas = { or: MEMBERS, and: MEMBERS, not: MEMBER }
+  const properties = Object.fromEntries(groups.map(word => [word, schemas[word]]))
+  const contentSchema = { type: 'object', properties }
+  const schema = { ...TEXT, contentMediaType: 'application/json', contentSchema }
+  const words = groups.length > 0 ? `, combined by ${groups.join(', ')}` : ''
+  return [parameter(WHERE, schema, `A JSON object of filters: {"price":{"gte":10}}${words}`)]
+}
+
+const MEMBER: JsonSchema = { type: 'object', minProperties: 1 }
+const MEMBERS: JsonSchema = { type: 'array', items: MEMBER }
 
 function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): QueryParameter[] {
   const number = { type: 'integer', minimum: 0 }

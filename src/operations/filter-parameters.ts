@@ -2,10 +2,13 @@
 
 import { memoize } from '../base/memoize.ts'
 import { isObject, isScalar } from '../base/values.ts'
+import type { Issue } from '../errors.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { joinValues } from '../http/value-list.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
+import { isGroup, readWhere } from '../query/where.ts'
 import { compileQueryReader, type QueryReader } from '../query.ts'
+import type { Filter } from '../store/filter.ts'
 import { findOperator } from '../store/operators.ts'
 
 /** The limits of a program's queries are wider than those of a client. */
@@ -33,12 +36,16 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
 
 /**
  * Prints filters as parameters: `{ price: { gte: 10 } }` as `filter[price][gte]=10`. An object whose keys are
- * all operators is a condition, any other names properties.
- * @param id the name of the id: no item lacks it, so that an empty list of values matches nothing.
+ * all operators is a condition, any other names properties. Groups are left out: see {@link readGroups}.
  * @param where the start of each message.
  * @throws TypeError for a value that is no filter: `undefined` must not match everything.
  */
-export function toParameters(filters: object, id: string, where: string): Parameter[] {
+export function toParameters(
+  filters: object,
+  { shape, queryFields }: CollectionDefinition,
+  where: string,
+): Parameter[] {
+  const id = shape.identity.name
   const found: Parameter[] = []
   const add = (path: string, operator: string, value: unknown): void => {
     if (/[[\]]/.test(path)) {
@@ -59,6 +66,7 @@ export function toParameters(filters: object, id: string, where: string): Parame
       const texts = values.map(String)
       for (const text of joined ? [joinValues(texts)] : texts) found.push(parameter(name, text))
     } else if (operator !== 'ne' && operator !== 'nin') {
+      // No item lacks its id: an empty list of values matches nothing.
       found.push(parameter(`filter[${id}][exists]`, 'false'))
     }
   }
@@ -72,8 +80,43 @@ export function toParameters(filters: object, id: string, where: string): Parame
       else walk(`${path}.${key}`, each)
     }
   }
-  for (const [name, value] of Object.entries(filters)) walk(name, value)
+  for (const [name, value] of Object.entries(filters)) {
+    if (!isGroup(name, queryFields)) walk(name, value)
+  }
   return found
+}
+
+/**
+ * Reads the groups of filters: `{ or: [{ color: 'red' }, { price: { lt: 1000 } }] }`. Issues are added to the list.
+ * @throws TypeError as {@link toParameters} does.
+ */
+export function readGroups(
+  filters: object,
+  { queryFields }: CollectionDefinition,
+  where: string,
+  issues: Issue[],
+): readonly Filter[] {
+  const groups = Object.entries(filters).filter(([name]) => isGroup(name, queryFields))
+  if (groups.length === 0) return NO_GROUPS
+  const plain = groups.map(([name, value]) => [name, toPlainFilter(value, `${where}: ${name}`)])
+  return readWhere(Object.fromEntries(plain), '', queryFields, LIMITS, issues).filters
+}
+
+const NO_GROUPS: readonly Filter[] = []
+
+/** Copies filters as JSON, with dates as texts. @throws TypeError for a value that JSON would lose. */
+function toPlainFilter(value: unknown, where: string): unknown {
+  const plain = toPlain(value)
+  if (Array.isArray(plain)) return plain.map((each, at) => toPlainFilter(each, `${where}.${at}`))
+  if (isScalar(plain)) return plain
+  const entries = isObject(plain) ? Object.entries(plain) : []
+  if (entries.length > 0)
+    return Object.fromEntries(
+      entries.map(([name, each]) => [name, toPlainFilter(each, `${where}.${name}`)]),
+    )
+  throw new TypeError(
+    `${where} must be a text, number, boolean, date, list of them or an object of filters, not ${String(plain)}. Leave it out, or write { exists: false }`,
+  )
 }
 
 /** Converts a date to its ISO text, as JSON does; a value without JSON stays as it is, an invalid date too. */

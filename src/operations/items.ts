@@ -8,7 +8,7 @@ import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { findProgramReader, toParameters } from './filter-parameters.ts'
+import { findProgramReader, readGroups, toParameters } from './filter-parameters.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
@@ -202,12 +202,14 @@ function filtersOf(
   collection: CollectionDefinition,
   rule: Readonly<Record<string, unknown>>,
 ): readonly Filter[] | undefined {
-  const { name, shape } = collection
-  const parameters = toParameters(rule, shape.identity.name, `${name}: visible`)
+  const { name } = collection
+  const option = `${name}: visible`
+  const parameters = toParameters(rule, collection, option)
   const issues: Issue[] = []
   const { where } = findProgramReader(collection)(parameters, issues)
+  const groups = readGroups(rule, collection, option, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
   // No item has a value that its field cannot have.
-  return issues.length > 0 ? undefined : where
+  return issues.length > 0 ? undefined : [...where, ...groups]
 }

@@ -103,10 +103,22 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
   return { key, name, word, path, operator, field: valueField }
 }
 
-/** Reads the values of a filter; `undefined`, with an issue, where there are too many or they are too long. */
+/** Reads a filter of parameters; `undefined`, with an issue, where there are too many values or they are too long. */
 export function readFilter(
-  { name, word, path, operator, field }: FilterName,
+  found: FilterName,
   texts: readonly string[],
+  limits: QueryLimits,
+  issues: Issue[],
+): Filter | undefined {
+  const { word } = found
+  const isList = word === 'in' || word === 'nin'
+  return readValues(found, isList ? texts.flatMap(splitValues) : texts, limits, issues)
+}
+
+/** Reads the values of a filter, as {@link readFilter} does; none of them is split. */
+export function readValues(
+  { name, path, operator, field }: FilterName,
+  parts: readonly string[],
   limits: QueryLimits,
   issues: Issue[],
 ): Filter | undefined {
@@ -114,10 +126,9 @@ export function readFilter(
     issues.push({ message, field: name.slice(0, 128), type })
     return undefined
   }
-  if (!takesSeveral(operator) && texts.length > 1) {
-    return add(`${name} is sent ${texts.length} times; send it once`, 'repeated_parameter')
+  if (!takesSeveral(operator) && parts.length > 1) {
+    return add(`${name} is sent ${parts.length} times; send it once`, 'repeated_parameter')
   }
-  const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
   if (parts.length > limits.values) {
     const message = `${name} has ${parts.length} values; at most ${limits.values} are allowed`
     return add(message, 'too_many_values')

@@ -173,7 +173,7 @@ export function printFilters(view: PageView, errors: readonly ErrorEntry[] = [])
     each =>
       isKept(each) &&
       !(controls.has(each.name) && isFirst(each)) &&
-      !errors.some(({ field }) => field === each.name),
+      !errors.some(({ field }) => field === each.name || field?.startsWith(`${each.name}.`)),
   )
   const focus = [...controls].find(name => errors.some(({ field }) => field === name))
   const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''

@@ -9,7 +9,7 @@ import type { Store, TotalMode } from '../../store/store.ts'
 import type { Def, DefStored, MadeIds } from '../types/collection-types.ts'
 import type { FieldRole, OwnerOptions } from '../types/field-roles.ts'
 import type { ActionResult, Hooks, OwnDef, RunContext } from '../types/hooks.ts'
-import type { Among, Filters, PathOf } from '../types/list-query.ts'
+import type { Among, PathOf, Where } from '../types/list-query.ts'
 import type { Operation } from '../types/operation.ts'
 import type { ReferenceOptions } from '../types/references.ts'
 import type { Member, Resource } from '../types/resource.ts'
@@ -125,7 +125,7 @@ type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | Ref
 
 /** The filters of an item; any filter where its type is not known. */
 type FiltersOf<D extends Def> =
-  unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<DefStored<D>>
+  unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Where<DefStored<D>>
 
 /** What `defineCollection` takes. Names of fields are those of the schema. */
 export interface CollectionOptions<

@@ -1,4 +1,5 @@
 // The query of a list in a program: filters as objects. The type checker works out only the fields in use.
+import type { GroupWord } from '../../query/where.ts'
 import type { OperatorWord } from '../../store/operators.ts'
 import type { Comparable, Plain } from './collection-types.ts'
 
@@ -46,6 +47,15 @@ export type Filters<T> = {
     : T[K] extends readonly (infer E)[] | Nothing
       ? OfElements<E>
       : Filters<NonNullable<T[K]>> | Exists
+}
+
+/**
+ * Filters by field, and groups of them: `{ sold: false, or: [{ color: 'red' }, { price: { lt: 1000 } }] }`. At least
+ * one of `or` must match, all of `and`, and `not` must not match. A field of such a name is the field.
+ */
+export type Where<T> = Filters<T> & Groups<T>
+type Groups<T> = {
+  readonly [K in Exclude<GroupWord, keyof T>]?: K extends 'not' ? Where<T> : readonly Where<T>[]
 }
 
 /** Conditions for the elements of a list: only scalars are compared. */
@@ -107,7 +117,7 @@ export type Among<F extends string, All extends string> = F extends All ? F : Al
 /** The bounds of a list besides filters by field. */
 export interface Bounds<T> {
   /** Filters for fields whose names are parameters: `{ where: { limit: 5 } }`. */
-  readonly where?: Filters<T>
+  readonly where?: Where<T>
   /** The first and the last time of creation, both included (ISO 8601). A day as `until` counts whole (UTC). */
   readonly since?: string | Date
   readonly until?: string | Date
@@ -126,12 +136,12 @@ export interface Selecting<T> extends Bounds<T> {
 }
 
 /** The input of `count`: which items. */
-export type Matching<T> = Filters<T> & Bounds<T>
+export type Matching<T> = Where<T> & Bounds<T>
 
 /** The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`. */
 export type Query<T, F extends string = string> = WholeQuery<T> & FieldsOption<T, F>
 /** The same for whole items. */
-export type WholeQuery<T> = Filters<T> & Selecting<T>
+export type WholeQuery<T> = Where<T> & Selecting<T>
 interface FieldsOption<T, F extends string> {
   /** The properties to return: the items have no others. */
   readonly fields?: readonly Among<F, PathOf<T>>[]

@@ -10,7 +10,13 @@ import type { ParsedQuery } from '../../query.ts'
 import { sortKeyOf } from '../../store/selection.ts'
 import type { Slice, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
-import { findProgramReader, parameter, toParameters, toPlain } from '../filter-parameters.ts'
+import {
+  findProgramReader,
+  parameter,
+  readGroups,
+  toParameters,
+  toPlain,
+} from '../filter-parameters.ts'
 import { chooseTotalMode, count, prepareQuery } from '../read/list.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 
@@ -46,7 +52,7 @@ function readCallQuery(
   collection: CollectionDefinition,
   { words, query = {} }: ListCall,
 ): ParsedQuery {
-  const { name, shape } = collection
+  const { name } = collection
   const values: Readonly<Record<string, unknown>> = { ...query }
   const texts = READ.flatMap(each =>
     values[each] === undefined ? [] : [parameter(each, String(toPlain(values[each])))],
@@ -54,11 +60,12 @@ function readCallQuery(
   if (words !== undefined) texts.push(parameter('q', words))
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
   const where = [Object.fromEntries(filters), Object(values.where ?? {})]
-  const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
+  const parameters = where.flatMap(each => toParameters(each, collection, name))
   const issues: Issue[] = []
   const read = findProgramReader(collection)([...parameters, ...texts], issues)
+  const groups = where.flatMap(each => readGroups(each, collection, name, issues))
   throwIfAny(issues)
-  return read
+  return groups.length === 0 ? read : { ...read, where: [...read.where, ...groups] }
 }
 
 const WHOLE = wholeFrom(0)

@@ -1,0 +1,20 @@
+// `where`: a filter with `or`, `and` and `not` (conventions, "Filters").
+import { expect, test } from 'vitest'
+import { memoryStore } from '../../src/index.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { openPostgres, usePostgres } from '../stores/postgres.ts'
+import { openDatabase } from '../stores/sqlite.ts'
+import { askStores } from './ask.ts'
+
+usePostgres()
+
+test('500 trees find the same in each store, in each way, as plain JavaScript does', async () => {
+  const stores = {
+    memory: memoryStore(),
+    SQLite: sqlStore({ db: await openDatabase(), migrate: true }),
+    PostgreSQL: sqlStore({ db: openPostgres(), migrate: true }),
+  }
+  const { asked, telling } = await askStores(stores, 500)
+  expect(asked).toBe(500)
+  expect(telling).toBeGreaterThan(100)
+})
