@@ -256,7 +256,7 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
   })
 
   it('the wait for others counts in workTime: a 503 with Retry-After, before the work begins', async () => {
-    const { api, products, orders, store, post } = await opened(200)
+    const { api, products, orders, store } = await opened(200)
     const { id } = await api.collection(products).create({ name: 'a', stock: 1 })
     let release = () => {}
     const gate = new Promise<void>(resolve => {
@@ -266,9 +266,11 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     const holding = [1, 2, 3, 4].map(() => store.transaction?.([store], () => gate))
     const began: string[] = []
     const waiting = api.transaction(async () => void began.push('work'))
-    const created = post('/orders', { product_id: id, state: 'new' })
+    // A deletion considers what refers to the item.
+    const path = `http://shop.example/products/${id}`
+    const deleted = api.fetch(new Request(path, { method: 'DELETE' }))
     await expect(waiting).rejects.toMatchObject({ status: 503 })
-    const { status, headers } = await created
+    const { status, headers } = await deleted
     expect([status, headers.get('retry-after')]).toEqual([503, '1'])
     release()
     await Promise.all(holding)

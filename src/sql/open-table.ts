@@ -1,7 +1,7 @@
 // Opens the table of a collection: creates or alters it if the options allow it, and reads its catalog.
 
 import type { Shape } from '../store/store.ts'
-import type { SqlDatabase } from './databases/database.ts'
+import type { ForeignKey, KeyTarget, SqlDatabase } from './databases/database.ts'
 import type { Fragment } from './databases/sql-text.ts'
 import type { SqlStoreOptions } from './options.ts'
 import { compile, type Runner } from './session/runner.ts'
@@ -14,6 +14,7 @@ import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { createWalk } from './statements/table-walk.ts'
 import { type Catalog, readCatalog } from './table/catalog.ts'
 import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
+import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
 import { TableMapping } from './table/table-mapping.ts'
 /** The operations on a table, once its catalog is read. */
 export interface Table {
@@ -23,6 +24,12 @@ export interface Table {
   readonly sets: SetAccess
   readonly reads: Reads
   readonly records: IdempotencyRecords
+  /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
+  readonly target: KeyTarget | undefined
+  /** The fields whose references the database keeps. */
+  readonly kept: ReadonlySet<string>
+  /** What to tell the one who runs the program. */
+  readonly advice: readonly string[]
 }
 
 type Options = Omit<SqlStoreOptions<never>, 'db'>
@@ -32,9 +39,16 @@ export async function openTable(
   session: Session,
   database: SqlDatabase,
   options: Options,
+  keys: readonly ForeignKey[],
 ): Promise<Table> {
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
-  const { mapping, catalog } = await createAndCheck(shape, session, database, options)
+  const { mapping, catalog, kept, advice } = await createAndCheck(
+    shape,
+    session,
+    database,
+    options,
+    keys,
+  )
   const isExact = catalog.isExact(mapping)
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
@@ -43,6 +57,9 @@ export async function openTable(
   return {
     mapping,
     records,
+    target: catalog.targetOf(mapping),
+    kept,
+    advice,
     rows: buildRowAccess(mapping, records, isExact, clock),
     creates: buildCreates(mapping, records, isExact, clock),
     sets: buildSetAccess(mapping, isExact),
@@ -56,10 +73,11 @@ async function createAndCheck(
   session: Session,
   database: SqlDatabase,
   options: Options,
-): Promise<{ readonly mapping: TableMapping; readonly catalog: Catalog }> {
+  keys: readonly ForeignKey[],
+): Promise<KeptKeys & { readonly mapping: TableMapping; readonly catalog: Catalog }> {
   const { create = false, migrate = false } = options
   const makes = create || migrate
-  const blank = new TableMapping(shape, database, options)
+  const blank = new TableMapping(shape, database, options, undefined, keys)
   return session.setUp(async (runner: Runner) => {
     const [makeTable, ...others] = makes ? tableStatements(blank) : []
     const run = async (statement: Fragment | undefined) =>
@@ -71,10 +89,10 @@ async function createAndCheck(
       for (const column of missing) await run(addColumn(column, blank))
       catalog = await readCatalog(blank.table, database, runner)
     }
-    const mapping = new TableMapping(shape, database, options, catalog.typeOf)
+    const mapping = new TableMapping(shape, database, options, catalog.typeOf, keys)
     // Before the indexes: one on a missing column would be an error of the database.
     catalog.check(mapping)
     for (const statement of others) await run(statement)
-    return { mapping, catalog }
+    return { mapping, catalog, ...(await readKeys(mapping, catalog.typeOf, runner)) }
   }, makes)
 }

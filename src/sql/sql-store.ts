@@ -1,5 +1,6 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 
+import { emitWarning } from 'node:process'
 import { iterate } from '../base/iterate.ts'
 import { checkOptions } from '../options.ts'
 import {
@@ -22,6 +23,7 @@ import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
 import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
+import { type Related, Relations } from './relations.ts'
 import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
@@ -48,8 +50,8 @@ export type { TableMappingOptions } from './table/table-mapping.ts'
 /** Runs work on the table of a store, once it is open. */
 type WithTable = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
 
-/** A store, as its transactions see it. */
-interface Participant {
+/** A store, as its transactions and those that refer to it see it. */
+interface Participant extends Related {
   readonly shared: SharedDatabase
   /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
   enter(): void
@@ -92,19 +94,26 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   let running = 0
   let onIdle = () => {}
   let closed = false
+  const relations = new Relations()
 
   async function openFor(shape: Shape): Promise<Table> {
-    const opened = await openTable(shape, session, database, options)
+    const keys = await relations.findKeys(store, each => members.get(each))
+    const opened = await openTable(shape, session, database, options, keys)
+    for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_NO_KEY' })
     setMapping(store, opened.mapping)
     // Another collection may be attached by now.
     if (shape === attached) table = opened
     return opened
   }
 
+  function attachedShape(): Shape {
+    if (!attached) throw new TypeError('The store belongs to no collection yet')
+    return attached
+  }
+
   function open(): Table | Promise<Table> {
     if (table) return table
-    if (!attached) throw new TypeError('The store belongs to no collection yet')
-    opening ??= openFor(attached).finally(() => {
+    opening ??= openFor(attachedShape()).finally(() => {
       opening = undefined
     })
     return opening
@@ -208,6 +217,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       table = undefined
       opening = undefined
     },
+    relate(references) {
+      if (!relations.add(references, table !== undefined)) return
+      table = undefined
+      opening = undefined
+    },
+    keepsReference: field => table?.kept.has(field) ?? false,
     open: () => use(async () => undefined),
     claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),
     async transaction(stores, work, call = {}) {
@@ -249,6 +264,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     enter,
     leave,
     open,
+    relations,
+    findTarget: async () => (await open()).target,
+    get target() {
+      const { table: name, id } = new TableMapping(attachedShape(), database, options)
+      return { table: name, column: id.column, type: id.made }
+    },
     bind(opened, transaction) {
       const inside: Store = {
         ...methodsOn(async work => {
@@ -258,6 +279,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         attach: refuseInTransaction,
         claim: refuseInTransaction,
         close: refuseInTransaction,
+        keepsReference: field => opened.status === 'fulfilled' && opened.value.kept.has(field),
       }
       if (opened.status === 'fulfilled') setMapping(inside, opened.value.mapping)
       return inside

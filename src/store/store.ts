@@ -63,6 +63,13 @@ export interface Shape {
   readonly indexes: readonly (readonly string[])[]
 }
 
+/** A field whose values are ids of the items of another store in the same database, and what their deletion does. */
+export interface StoreReference {
+  readonly field: string
+  readonly store: Store
+  readonly onDelete?: 'cascade' | 'restrict' | undefined
+}
+
 /** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
 export interface PositionSlice {
   readonly limit: number
@@ -174,6 +181,20 @@ export interface Store {
    * @example store.attach({ ...shape, indexes: [['color']] })
    */
   attach(shape: Shape): void
+
+  /**
+   * Called by `defineApi` with the references of all versions, for a database that keeps them itself.
+   * @throws TypeError for another store or `onDelete` of a field than before.
+   * @example store.relate?.([{ field: 'car_id', store: cars, onDelete: 'cascade' }])
+   */
+  relate?(references: readonly StoreReference[]): void
+
+  /**
+   * Whether the database, once it is open, keeps the reference of a field, as a foreign key does: a value that names
+   * no item, or the deletion of one that is named, is a ReferenceConflictError, or the latter deletes what names it.
+   * @example const isKept = store.keepsReference?.('car_id') ?? false
+   */
+  keepsReference?(field: string): boolean
 
   /**
    * Finds an item by its id.

@@ -1,14 +1,12 @@
 // References over all versions of an api: a table may serve several of them, and its rows refer in each.
 
 import { assertValid } from '../../options.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, StoreReference } from '../../store/store.ts'
 import type { Child, CollectionDefinition, VersionDefinition } from '../types/definition.ts'
 
 /** A reference as the store of its items has it, for every version. */
-interface StoreLink extends Pick<Child, 'field'> {
+interface StoreLink extends StoreReference {
   readonly child: Store
-  readonly parent: Store
-  readonly onDelete: Child['onDelete'] | undefined
 }
 
 /**
@@ -34,13 +32,14 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
 
   for (const { collections } of linked) {
     for (const collection of collections.values()) {
-      for (const { child, parent, field, onDelete = 'restrict' } of links) {
-        if (parent !== collection.store) continue
+      for (const { child, store, field, onDelete = 'restrict' } of links) {
+        if (store !== collection.store) continue
         const found = findServed(child, field, [{ collections }, ...linked])
         if (found) children.get(collection)?.push({ collection: found, field, onDelete })
       }
     }
   }
+  for (const { child, ...reference } of links) child.relate?.([reference])
   return linked
 }
 
@@ -67,7 +66,7 @@ function mergeLinks(versions: readonly VersionDefinition[]): StoreLink[] {
         if (!parent || !sharesTransactions(store, parent)) continue
         const known = byField.get(field)
         assertValid(
-          !known || known.parent === parent,
+          !known || known.store === parent,
           `${name}: "${field}" refers to items of two stores in two versions. Have it refer to one`,
         )
         const words = new Set([known?.onDelete, onDelete].filter(word => word !== undefined))
@@ -75,7 +74,7 @@ function mergeLinks(versions: readonly VersionDefinition[]): StoreLink[] {
           words.size < 2,
           `${name}: "${field}" says onDelete: ${[...words].join(' and ')} in two versions of one store. Say the same in both`,
         )
-        byField.set(field, { child: store, parent, field, onDelete: [...words][0] })
+        byField.set(field, { child: store, store: parent, field, onDelete: [...words][0] })
       }
     }
   }

@@ -1,8 +1,10 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
 
-import type { Awaitable, Item } from '../../base/values.ts'
+import type { Item } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
+import { ReferenceConflictError } from '../../store/errors.ts'
 import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'
@@ -46,36 +48,60 @@ export function normalizeReferences(
 
 /** Checks the references of the item: as the client sent it, or after the hook as it is stored. @throws HttpError 400 */
 export function requireReferences(write: Write<'checked'>): Promise<void> {
-  return checkReferences(write, write.values ?? write.checked, () => true)
+  // Before the hook all are read: it may do something that nobody undoes.
+  const trusts = write.values ? isKept(write) : () => false
+  return checkReferences(
+    write,
+    write.values ?? write.checked,
+    field => !isFound(write, field),
+    trusts,
+  )
 }
 
 /** Checks those that the hook has set, and all within a transaction: there they must still exist. @throws HttpError 400 */
 export function requireReferencesAgain(write: Write<'checked' | 'values'>): Promise<void> {
   const { call, checked, values, transaction } = write
   const isInside = transaction !== call.transaction
-  return checkReferences(write, values, field => isInside || values[field] !== checked[field])
+  const isChanged = (field: string) => isInside || values[field] !== checked[field]
+  return checkReferences(write, values, field => isChanged(field) && !isFound(write, field))
+}
+
+/** Whether it names the parent of the path, which was found before; in a transaction it must still be there. */
+function isFound(
+  { transaction, parent, checked, values = checked }: Write,
+  field: string,
+): boolean {
+  return !transaction && parent?.field === field && parent.id === values?.[field]
+}
+
+/** Whether the database refuses what names nothing, and a client may name every item: it need not be read. */
+function isKept({ store, call, transaction }: Write) {
+  // In a transaction for these references the refusal would undo everything before anyone asked which it was.
+  const isLocked = transaction !== call.transaction
+  return (field: string, parent: CollectionDefinition) =>
+    !isLocked && !parent.visible && !parent.hideExistence && store.keepsReference?.(field) === true
 }
 
 /**
  * Refuses values that name a new item which does not exist. What the client named, and not a hook, it must be
  * allowed to read.
+ * @param trusts whether an item of a parent need not be read.
  * @throws HttpError 400 with every issue.
  */
 async function checkReferences(
-  { call, parent: known, current, checked, transaction }: Write<'checked'>,
+  { call, current, checked = {}, transaction }: Write,
   values: Item,
   applies: (field: string) => boolean,
+  trusts: (field: string, parent: CollectionDefinition) => boolean = () => false,
 ): Promise<void> {
   const { version, collection } = call.target
   const issues: Issue[] = []
   for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     const value = values[field] ?? null
-    // The parent of the path was found before; in a transaction it must still be there.
-    const isKnown = !transaction && known?.field === field && known.id === value
-    if (!parent || isKnown || value === null || value === current?.item[field]) continue
-    if (!applies(field)) continue
+    if (!parent || value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
+    if (id !== undefined && trusts(field, parent)) continue
     const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
       const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
@@ -85,16 +111,29 @@ async function checkReferences(
   throwIfAny(issues)
 }
 
-/** Runs steps in a transaction where a guarded reference is new: the named item cannot be deleted meanwhile. */
-export function lockReferences(
+/**
+ * Runs steps so that no item which a guarded reference names anew is deleted meanwhile: in a transaction, unless the
+ * database itself keeps these references.
+ * @throws HttpError 400 for those that the database refuses
+ */
+export async function lockReferences(
   write: WriteState,
   steps: readonly WriteStep[],
-): Awaitable<WriteState> {
-  const { call, values, current } = write
+): Promise<WriteState> {
+  const { call, values, current, store } = write
   const isNew = (field: string) => {
     const value = values?.[field] ?? null
     return value !== null && value !== current?.item[field]
   }
-  if (![...call.target.collection.guarded].some(isNew)) return runSteps(steps, write)
-  return runAtomically(write, steps)
+  const named = [...call.target.collection.guarded].filter(isNew)
+  if (named.length === 0) return runSteps(steps, write)
+  if (!named.every(field => store.keepsReference?.(field))) return runAtomically(write, steps)
+  try {
+    return await runSteps(steps, write)
+  } catch (error) {
+    // No database tells for certain which reference names nothing.
+    if (error instanceof ReferenceConflictError)
+      await checkReferences(write, values ?? {}, () => true)
+    throw error
+  }
 }

@@ -10,7 +10,8 @@ import type { RunningTransaction } from '../running-transaction.ts'
 import * as contents from './blob-inputs.ts'
 import * as refs from './check-references.ts'
 import * as fields from './enforce-field-roles.ts'
-import * as deletion from './enforce-references.ts'
+import { deleteDoomed } from './enforce-references.ts'
+import { findDoomed } from './find-doomed.ts'
 import * as keys from './idempotency-key.ts'
 import * as input from './input.ts'
 import * as conditions from './preconditions.ts'
@@ -75,8 +76,8 @@ export function planDelete(collection: CollectionDefinition): Steps<'result'> {
           .check(hooks.before.has('delete') && input.runBeforeDelete)
           .within(cascades && store.runAtomically, [], atomic =>
             atomic
-              .try('doomed', cascades && deletion.findDoomed, 409)
-              .try('stored', cascades ? deletion.deleteDoomed : store.deleteItem, 409),
+              .try('doomed', cascades && findDoomed, 409)
+              .try('stored', cascades ? deleteDoomed : store.deleteItem, 409),
           ),
       )
       // Before its contents are removed: small ones are inline.

@@ -12,6 +12,8 @@ import type { RunningTransaction } from '../running-transaction.ts'
 export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly collection: CollectionDefinition
   readonly contents: readonly string[]
+  /** To items of one wave refers nothing but those of the waves before. */
+  readonly wave: number
 }
 
 /** What steps fill in, in the order in which a write comes to it. */

@@ -8,6 +8,22 @@ import type { Fragment, PlaceholderStyle } from './sql-text.ts'
 /** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
 
+/** The ids of a table, as foreign keys of others name them. */
+export interface KeyTarget {
+  readonly table: string
+  readonly column: string
+  /** The SQL type of the column. */
+  readonly type: string
+}
+
+/** A reference of a table, and the ids that it names. */
+export interface ForeignKey extends KeyTarget {
+  readonly field: string
+  readonly onDelete: 'cascade' | 'restrict'
+  /** Whether the other table refers back, so that neither can be made first with its key. */
+  readonly circular?: boolean | undefined
+}
+
 /** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
 export interface NativeType {
   /** The kind of field that it holds. */
@@ -77,6 +93,10 @@ export interface SqlDatabase extends PlaceholderStyle {
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
+  /** The condition that a column has a foreign key of its own to another, which each statement checks. */
+  hasKey(table: string, column: string, target: KeyTarget): Fragment
+  /** Whether foreign keys are enforced on the connection. */
+  readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */
   serves?(type: string): ServedType
   /** Whether a column of a type returns exactly the values that were written. */

@@ -107,6 +107,11 @@ const CATALOG = sql.raw(`select a.attname as name,
   join pg_type as t on t.oid = a.atttypid
   where c.oid = to_regclass(`)
 
+function quoteTable(table: string): string {
+  const names = table.split('.').map(name => `"${name.replaceAll('"', '""')}"`)
+  return names.join('.')
+}
+
 const BEGIN = 'begin isolation level read committed'
 
 /** An advisory lock that no other program uses: tables are made by one process at a time. */
@@ -123,10 +128,16 @@ export const postgres: SqlDatabase = {
     json: 'json',
   },
   nativeFor,
-  catalog(table) {
-    const names = table.split('.').map(name => `"${name.replaceAll('"', '""')}"`)
-    return sql`${CATALOG}${names.join('.')})`
+  catalog: table => sql`${CATALOG}${quoteTable(table)})`,
+  hasKey(table, column, target) {
+    const attribute = (of: string, name: string) =>
+      sql`array[(select a.attnum from pg_attribute as a where a.attrelid = ${sql.raw(of)} and a.attname = ${name})]`
+    // PostgreSQL 18 can have keys that are not enforced.
+    return sql`exists (select 1 from pg_constraint as k where k.contype = 'f' and not k.condeferred and coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+      and k.conrelid = to_regclass(${quoteTable(table)}) and k.conkey = ${attribute('k.conrelid', column)}
+      and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
+  enforcesKeys: sql`true`,
   serves,
   keepsExactly: type => serves(type).exact === true,
   longestName: 63,

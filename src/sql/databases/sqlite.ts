@@ -49,6 +49,16 @@ export const sqlite: SqlDatabase = {
             or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
         from pragma_table_xinfo(${name}, ${schema}) as p`
   },
+  hasKey(table, column, target) {
+    const [name = '', schema = 'main'] = table.split('.').reverse()
+    const [parent = '', parentSchema = 'main'] = target.table.split('.').reverse()
+    const keys = sql`pragma_foreign_key_list(${name}, ${schema})`
+    // The list does not tell which keys are deferred.
+    return sql`(${schema} = ${parentSchema} and exists (select 1 from ${keys} as k where lower(k."table") = lower(${parent}) and lower(k."from") = lower(${column})
+      and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
+      and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
+  },
+  enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
   serial: true,
   begin: ['begin immediate'],

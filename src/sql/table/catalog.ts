@@ -1,6 +1,6 @@
 // What a database says about an existing table: its columns, their types, and what keeps it from being exact.
 
-import type { ColumnType, SqlDatabase } from '../databases/database.ts'
+import type { ColumnType, KeyTarget, SqlDatabase } from '../databases/database.ts'
 import { print, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner } from '../session/runner.ts'
 import type { Column } from './columns.ts'
@@ -66,6 +66,14 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
         keeps(versionColumn, 'text') &&
         columns.every(({ column, type }) => keeps(column, type))
       )
+    },
+    /** The ids, for keys of other tables; `undefined` where none can name them. */
+    targetOf({ table: name, id: { column, made } }: TableMapping): KeyTarget | undefined {
+      const row = find(column)
+      if (!isTable || !isTrue(row?.is_unique)) return undefined
+      // A text is compared by code point, as its column is made.
+      const type = made === 'text' ? database.types.text : made
+      return { table: name, column: String(row?.name), type }
     },
     /** Whether its rows change by writes alone: those of a view may change with the time. */
     isTable,

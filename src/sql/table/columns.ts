@@ -81,7 +81,7 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
 /**
  * Builds the column of a field.
  * @param declared its name, its options, or `jsonb`.
- * @param typeOf finds the type of a column of an existing table.
+ * @param typeOf finds the type of a column, of an existing table or of what a foreign key names.
  * @throws TypeError for a column that cannot hold the field.
  */
 export function buildColumn(
@@ -113,7 +113,8 @@ export function buildColumn(
   const role = findRole(name, shape)
   const wanted = json ? options.type : database.nativeFor(field, role)
   const column = options.name ?? name
-  const served = json ? undefined : database.serves?.(typeOf(column) ?? wanted ?? '').native
+  const found = json ? undefined : typeOf(column)
+  const served = json ? undefined : database.serves?.(found ?? wanted ?? '').native
   const native = served?.kind === field.kind ? served : undefined
   const ref = sql.id(column)
   const readable = native ? native.read(ref) : database.read(ref, type)
@@ -124,7 +125,7 @@ export function buildColumn(
     column,
     type,
     native,
-    made: wanted ?? database.types[type],
+    made: found ?? wanted ?? database.types[type],
     ref,
     readable,
     // Under the column's own name, ORDER BY would use the selected expression.

@@ -2,6 +2,7 @@
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY, SEQUENCES } from '../databases/table-names.ts'
 import { type Column, encodeValue } from './columns.ts'
+import { printKey } from './foreign-keys.ts'
 import type { TableMapping } from './table-mapping.ts'
 
 /** Builds the statements that create missing tables and indexes, in order. Each may run again. */
@@ -12,7 +13,8 @@ export function tableStatements(mapping: TableMapping): Fragment[] {
     const required = !field.nullable && !field.optional
     const constraint =
       name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
-    return sql`${sql.id(column)} ${sql.raw(made + constraint)}`
+    const key = mapping.keys.find(({ field, circular }) => field === name && !circular)
+    return sql`${sql.id(column)} ${sql.raw(made + constraint)}${key ? sql` ${printKey(key, database)}` : sql``}`
   })
   if (versionColumn !== undefined) {
     columns.push(sql`${sql.id(versionColumn)} ${sql.raw(text)} not null`)

@@ -5,7 +5,7 @@ import type { Item } from '../../base/values.ts'
 import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
 import { findField, listPaths } from '../../schema/fields.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
-import type { SqlDatabase } from '../databases/database.ts'
+import type { ForeignKey, SqlDatabase } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import {
   buildColumn,
@@ -56,6 +56,8 @@ export class TableMapping {
   /** Every column to select, the version last. */
   readonly all: Fragment
   readonly indexes: readonly TableIndex[]
+  /** The references that a foreign key can keep. */
+  readonly keys: readonly ForeignKey[]
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
   /** By their paths: only declared fields have one, so that few are kept. */
@@ -63,6 +65,7 @@ export class TableMapping {
 
   /**
    * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
+   * @param keys its references: a new column has the type of what it names.
    * @throws TypeError for fields that a table cannot hold, and for impossible columns.
    */
   constructor(
@@ -70,6 +73,7 @@ export class TableMapping {
     database: SqlDatabase,
     options: TableMappingOptions = {},
     typeOf: (column: string) => string | undefined = () => undefined,
+    keys: readonly ForeignKey[] = [],
   ) {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
@@ -93,13 +97,16 @@ export class TableMapping {
       if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
     }
     const { identity, createdAt } = shape
-    this.columns = [...shape.fields.keys()].map(name =>
-      buildColumn(name, columns[name], shape, database, typeOf),
-    )
+    const types = new Map(database.serves && keys.map(({ field, type }) => [field, type]))
+    this.columns = [...shape.fields.keys()].map(name => {
+      const find = (column: string) => typeOf(column) ?? types.get(name)
+      return buildColumn(name, columns[name], shape, database, find)
+    })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${identity.name}" for its ids`)
     this.id = id
+    this.keys = keys.filter(({ field }) => (this.#byName.get(field)?.type ?? 'json') !== 'json')
     this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
     this.changing = this.columns.filter(column => column !== id && column !== this.created)
     this.from = sql.table(table)
@@ -182,6 +189,13 @@ export class TableMapping {
     const value = database.json(json.column, inner, kind)
     const order = kind === 'date-time' ? database.instant(value) : value
     return { kind, nullable, value, order, json }
+  }
+
+  /** @throws TypeError for a name that is no field. */
+  columnOf(field: string): Column {
+    const column = this.#byName.get(field)
+    if (!column) throw new TypeError(`${this.table} has no column for "${field}"`)
+    return column
   }
 
   /** Names columns in a statement that writes them, the version last. */

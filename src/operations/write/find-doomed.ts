@@ -1,0 +1,142 @@
+// What a deletion deletes: everything that refers to an item, and to that, in the order in which the keys of a
+// database allow it.
+
+import { HttpError } from '../../errors.ts'
+import type { Child, CollectionDefinition } from '../../model/types/definition.ts'
+import { listBlobKeys } from '../../schema/blob.ts'
+import { withTieBreak } from '../../store/selection.ts'
+import { MAX_SET } from '../../store/sets.ts'
+import type { Id, Store, Stored } from '../../store/store.ts'
+import type { OperationContext } from '../context.ts'
+import type { Doomed, Write } from './write.ts'
+
+/** The maximum of items that are deleted with one. */
+const MAX_CASCADE = 10_000
+
+/** An item that is deleted, and how it hangs together with the others. */
+interface DoomedNode extends Doomed {
+  /** Those that it refers to. */
+  readonly parents: Set<DoomedNode>
+  /** How many refer to it and are not in the order yet. */
+  waits: number
+  wave: number
+}
+
+/** The items found so far: two versions may serve those of one store. */
+type DoomedNodes = Map<Store, Map<Id, DoomedNode>>
+
+/**
+ * Finds the items that are deleted with one, each after those that refer to it. Where items refer to each other in a
+ * circle, the first one precedes all of the circle.
+ * @throws HttpError 409 for an item that others refer to, and for too many.
+ */
+export async function findDoomed(write: Write<'current'>): Promise<readonly Doomed[]> {
+  const { call, transaction, current } = write
+  const { collection } = call.target
+  const root = toNode(collection, current)
+  const doomed = [root]
+  const nodes: DoomedNodes = new Map([[collection.store, new Map([[root.id, root]])]])
+  for (let level = [root]; level.length > 0; ) {
+    const next: DoomedNode[] = []
+    for (const { parent, child, field, selection } of listReferrers(level, 'cascade')) {
+      const known = nodes.get(child.store) ?? new Map<Id, DoomedNode>()
+      nodes.set(child.store, known)
+      for await (const batch of call
+        .storeOf(child, transaction)
+        .stream(selection, call.storeOptions)) {
+        for (const stored of batch) {
+          const node = known.get(stored.id) ?? toNode(child, stored)
+          if (!known.has(stored.id)) next.push(node)
+          known.set(stored.id, node)
+          connect(node, stored.item[field], nodes.get(parent.store))
+        }
+        if (doomed.length + next.length > MAX_CASCADE + 1) throw tooMany(collection)
+      }
+    }
+    doomed.push(...next)
+    level = next
+  }
+  for (const { parent, child, field, selection } of listReferrers(doomed, 'restrict')) {
+    const known = nodes.get(child.store) ?? new Map<Id, DoomedNode>()
+    const slice = { limit: known.size + 1, offset: 0 }
+    const store = call.storeOf(child, transaction)
+    const { items } = await store.list(selection, slice, 'none', call.storeOptions)
+    for (const { id, item } of items) {
+      const node = known.get(id)
+      if (!node) throw referenced(call, collection, child)
+      connect(node, item[field], nodes.get(parent.store))
+    }
+  }
+  return sortByReferences(doomed)
+}
+
+function toNode(collection: CollectionDefinition, { id, version, item }: Stored): DoomedNode {
+  const contents = listBlobKeys(collection.shape.fields, item)
+  return { collection, id, version, contents, parents: new Set(), waits: 0, wave: 0 }
+}
+
+/** Notes that an item refers to another one. */
+function connect(
+  node: DoomedNode,
+  id: unknown,
+  parents: ReadonlyMap<unknown, DoomedNode> | undefined,
+): void {
+  const parent = parents?.get(id)
+  if (!parent || parent === node || node.parents.has(parent)) return
+  node.parents.add(parent)
+  parent.waits++
+}
+
+/** Sorts items in waves: to each nothing refers any more, once the ones before are deleted. */
+function sortByReferences(doomed: readonly DoomedNode[]): readonly DoomedNode[] {
+  const sorted: DoomedNode[] = []
+  for (let wave = doomed.filter(({ waits }) => waits === 0); wave.length > 0; ) {
+    // Those of a collection are next to each other: they are deleted together.
+    for (const collection of new Set(wave.map(each => each.collection))) {
+      sorted.push(...wave.filter(each => each.collection === collection))
+    }
+    const next: DoomedNode[] = []
+    for (const { parents, wave: number } of wave) {
+      for (const parent of parents) {
+        parent.wave = number + 1
+        if (--parent.waits === 0) next.push(parent)
+      }
+    }
+    wave = next
+  }
+  return sorted.length < doomed.length
+    ? [...sorted, ...doomed.filter(({ waits }) => waits > 0)]
+    : sorted
+}
+
+/** Selects the items that refer to others, by the collections of both. */
+function* listReferrers(items: readonly Doomed[], onDelete: Child['onDelete']) {
+  for (const parent of new Set(items.map(({ collection }) => collection))) {
+    const ids = items.flatMap(({ collection, id }) => (collection === parent ? [id] : []))
+    for (const { collection: child, field, onDelete: declared } of parent.children) {
+      if (declared !== onDelete) continue
+      const sort = withTieBreak([], child.shape.identity.name)
+      for (let at = 0; at < ids.length; at += MAX_SET) {
+        const values = ids.slice(at, at + MAX_SET)
+        const where = [{ path: [field], operator: 'in', values } as const]
+        yield { parent, child, field, selection: { where, sort } }
+      }
+    }
+  }
+}
+
+/** Builds the 409 of an item that others refer to; it names no collection that the client may not know of. */
+function referenced(
+  context: OperationContext,
+  { itemName }: CollectionDefinition,
+  child: CollectionDefinition,
+): HttpError {
+  const hidden = child.hideExistence && !context.can(child, 'list')
+  const message = `This ${itemName} cannot be deleted: ${hidden ? 'other items' : child.name} refer to it.`
+  return new HttpError(409, [{ message, type: 'referenced' }])
+}
+
+function tooMany({ itemName }: CollectionDefinition): HttpError {
+  const message = `More than ${MAX_CASCADE} items would be deleted with this ${itemName}. Delete some of them first.`
+  return new HttpError(409, [{ message, type: 'cascade_too_large' }])
+}

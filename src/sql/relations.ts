@@ -1,0 +1,70 @@
+// The references of a store to others of its database, and the order in which their tables are opened.
+
+import type { Store, StoreReference } from '../store/store.ts'
+import type { ForeignKey, KeyTarget } from './databases/database.ts'
+
+/** A store whose ids may be named by keys of others. */
+export interface Related {
+  readonly relations: Relations
+  /** Its ids as its table is, once that is open; `undefined` where no key can name them. */
+  findTarget(): Promise<KeyTarget | undefined>
+  /** Its ids as its table would be made. */
+  readonly target: KeyTarget
+}
+
+/** Finds a store of the same database. */
+type FindRelated = (store: Store) => Related | undefined
+
+export class Relations {
+  readonly #references = new Map<string, StoreReference>()
+
+  /**
+   * Adds references. @returns whether there are new ones.
+   * @param isOpen whether the table is open: its keys are made.
+   * @throws TypeError for a reference that is another one than before.
+   */
+  add(references: readonly StoreReference[], isOpen: boolean): boolean {
+    let grows = false
+    for (const reference of references) {
+      const { field, store } = reference
+      const known = this.#references.get(field)
+      const onDelete = reference.onDelete ?? known?.onDelete
+      if (known && (known.store !== store || (known.onDelete ?? onDelete) !== onDelete)) {
+        throw new TypeError(
+          `"${field}" refers to another store, or says another onDelete, than the same field did before: one table has one reference for it`,
+        )
+      }
+      if (known && isOpen && (known.onDelete ?? 'restrict') !== (onDelete ?? 'restrict')) {
+        throw new TypeError(
+          `"${field}" says onDelete: ${onDelete} after its table was opened: define the api before its stores are used`,
+        )
+      }
+      grows ||= !known
+      this.#references.set(field, { field, store, onDelete })
+    }
+    return grows
+  }
+
+  /** Finds what the keys of a store name. What it refers to is opened first, or two processes wait for each other. */
+  async findKeys(self: Store, find: FindRelated): Promise<ForeignKey[]> {
+    const keys = await Promise.all(
+      [...this.#references.values()].map(async ({ field, store, onDelete = 'restrict' }) => {
+        const parent = find(store)
+        if (!parent) return []
+        const circular = store !== self && parent.relations.leadTo(self, find)
+        const target = store === self || circular ? parent.target : await parent.findTarget()
+        return target ? [{ ...target, field, onDelete, circular }] : []
+      }),
+    )
+    return keys.flat()
+  }
+
+  /** Whether the references lead to a store. */
+  leadTo(wanted: Store, find: FindRelated, seen = new Set<Relations>()): boolean {
+    if (seen.has(this)) return false
+    seen.add(this)
+    return [...this.#references.values()].some(
+      ({ store }) => store === wanted || find(store)?.relations.leadTo(wanted, find, seen),
+    )
+  }
+}

@@ -1,0 +1,210 @@
+// Foreign keys: made in new tables, used where they are, and left alone where they are not.
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection } from '../../src/index.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { openHandler } from '../handlers.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+import { newTable } from './several.ts'
+import { openDatabase } from './sqlite.ts'
+
+usePostgres()
+
+type OnStatement = (statement: CompiledQuery) => void
+type OnDelete = 'cascade' | 'restrict' | undefined
+
+const DATABASES: [string, (on?: OnStatement) => Promise<Kysely<unknown>>][] = [
+  ['SQLite', on => openDatabase(undefined, on)],
+  ['PostgreSQL', async on => openPostgres({}, on)],
+]
+
+const GONE = '019a0000-0000-7000-8000-000000000000'
+
+/** Cars with options, in tables that are new unless they were made before. */
+function serve(db: Kysely<unknown>, onDelete: OnDelete, create = true) {
+  const [table, child] = [newTable(), newTable()]
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string() }),
+    store: sqlStore({ db, table, create }),
+  })
+  const options = defineCollection({
+    name: 'options',
+    schema: z.object({
+      car_id: z.string().nullable(),
+      twin_id: z.string().nullable().default(null),
+    }),
+    store: sqlStore({ db, table: child, create }),
+    parents: { car_id: { collection: 'cars', onDelete } },
+    references: { twin_id: 'options' },
+  })
+  const api = defineApi({ collections: { cars, options } })
+  return { api, table, child, cars: api.collection('cars'), options: api.collection('options') }
+}
+
+const count = async (db: Kysely<unknown>, table: string, where = sql`1 = 1`) => {
+  const { rows } = await sql<{
+    n: number
+  }>`select count(*) as n from ${sql.id(table)} where ${where}`.execute(db)
+  return Number(rows[0]?.n)
+}
+
+describe.each(DATABASES)('%s', (name, open) => {
+  test.each<OnDelete>(['cascade', 'restrict', undefined])(
+    'a new table has keys, which hold for SQL beside the api: %s',
+    async onDelete => {
+      const db = await open()
+      const { api, table, child, cars, options } = serve(db, onDelete)
+      await api.open()
+      const { id } = await cars.create({ name: 'A' })
+      const { id: option } = await options.create({ car_id: id })
+      await options.create({ car_id: null, twin_id: option })
+      const orphan = sql`update ${sql.id(child)} set car_id = ${GONE} where car_id = ${id}`.execute(
+        db,
+      )
+      await expect(orphan).rejects.toThrow(/foreign key/i)
+      const remove = sql`delete from ${sql.id(table)}`.execute(db)
+      if (onDelete === 'cascade') {
+        await expect(remove).rejects.toThrow(/foreign key/i) // a twin refers to the option
+        await sql`update ${sql.id(child)} set twin_id = null`.execute(db)
+        await sql`delete from ${sql.id(table)}`.execute(db)
+        expect(await count(db, child)).toBe(1)
+      } else await expect(remove).rejects.toThrow(/foreign key/i)
+    },
+  )
+
+  test('a create takes no transaction, and tells of a parent that was deleted meanwhile', async () => {
+    const statements: string[] = []
+    const db = await open(({ sql: text }) => statements.push(text))
+    const { api, table, cars, options } = serve(db, undefined)
+    await api.open()
+    const { request } = await openHandler('fetch', api)
+    const [{ id }, { id: other }] = [
+      await cars.create({ name: 'A' }),
+      await cars.create({ name: 'B' }),
+    ]
+    await options.create({ car_id: id })
+    statements.length = 0
+    await options.create({ car_id: id })
+    expect(
+      statements.filter(text => /^(?:begin|lock)/.test(text) && !/immediate|committed/.test(text)),
+    ).toEqual([])
+    expect(statements.filter(text => /^select/.test(text) && text.includes(table))).toEqual([])
+    const posts = Array.from({ length: 100 }, (_, at) =>
+      request('/options', { method: 'POST', json: { car_id: at === 50 ? GONE : id } }),
+    )
+    const answers = await Promise.all(posts)
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(99)
+    const refused = answers.find(({ status }) => status !== 201)
+    expect(refused?.status).toBe(400)
+    expect(Object(refused?.json).errors).toMatchObject([
+      { field: 'car_id', type: 'unknown_reference' },
+    ])
+    const { id: option } = await options.create({ car_id: other })
+    await sql`delete from ${sql.id(table)} where name = 'C'`.execute(db)
+    const patch = { method: 'PATCH', json: { car_id: GONE } }
+    expect((await request(`/options/${option}`, patch)).status).toBe(400)
+    expect((await request(`/cars/${other}`, { method: 'DELETE' })).status).toBe(409)
+  })
+
+  test('a table without keys stays as it is, and has no orphans either', async () => {
+    const db = await open()
+    const { api, table, child, cars, options } = serve(db, undefined)
+    const text = sql.raw(name === 'SQLite' ? 'text' : 'text collate "C"')
+    const id = sql.raw(name === 'SQLite' ? 'text' : 'uuid')
+    const time = sql.raw(name === 'SQLite' ? 'text' : 'timestamptz(3)')
+    await sql`create table ${sql.id(table)} (id ${id} primary key not null, name ${text} not null, created_at ${time} not null, updated_at ${time} not null, version ${text} not null)`.execute(
+      db,
+    )
+    await sql`create table ${sql.id(child)} (id ${id} primary key not null, car_id ${text}, twin_id ${text}, created_at ${time} not null, updated_at ${time} not null, version ${text} not null)`.execute(
+      db,
+    )
+    await api.open()
+    const { request } = await openHandler('fetch', api)
+    for (let round = 0; round < 10; round++) {
+      const { id } = await cars.create({ name: 'A' })
+      const answers = await Promise.all([
+        request('/options', { method: 'POST', json: { car_id: id } }),
+        request(`/cars/${id}`, { method: 'DELETE' }),
+        request('/options', { method: 'POST', json: { car_id: id } }),
+      ])
+      for (const { status } of answers) expect([200, 201, 400, 409, 503]).toContain(status)
+    }
+    const orphans = sql`not exists (select 1 from ${sql.id(table)} as p where cast(p.id as text) = car_id)`
+    expect(await count(db, child, orphans)).toBe(0)
+    const { id: car_id } = await cars.create({ name: 'A' })
+    const { id: option } = await options.create({ car_id })
+    expect(await options.read(option)).toMatchObject({ car_id })
+  })
+
+  test('a circle of tables is opened, without keys that need both', async () => {
+    const db = await open()
+    const define = (name: string, other: string) =>
+      defineCollection({
+        name,
+        schema: z.object({ other_id: z.string().nullable() }),
+        store: sqlStore({ db, table: newTable(), create: true }),
+        references: { other_id: { collection: other, onDelete: 'cascade' } },
+      })
+    const api = defineApi({ collections: [define('hens', 'eggs'), define('eggs', 'hens')] })
+    await api.open()
+    const [hens, eggs] = [api.collection('hens'), api.collection('eggs')]
+    const { id: hen } = await hens.create({ other_id: null })
+    const { id: egg } = await eggs.create({ other_id: String(hen) })
+    await hens.patch(String(hen), { other_id: String(egg) })
+    await hens.delete(String(hen))
+    expect([await hens.count(), await eggs.count()]).toEqual([0, 0])
+  })
+
+  test('rows of one table that refer to each other are deleted by their keys', async () => {
+    const db = await open()
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({
+        twin_id: z.string().nullable(),
+        other_id: z.string().nullable().default(null),
+      }),
+      store: sqlStore({ db, table: newTable(), create: true }),
+      references: {
+        twin_id: { collection: 'cars', onDelete: 'cascade' },
+        other_id: { collection: 'cars', onDelete: 'cascade' },
+      },
+    })
+    const api = defineApi({ collections: { cars } })
+    const resource = api.collection('cars')
+    const { id: one } = await resource.create({ twin_id: null })
+    const { id: other } = await resource.create({ twin_id: one })
+    await resource.patch(one, { twin_id: other })
+    await resource.delete(one)
+    expect(await resource.count()).toBe(0)
+    const { id: root } = await resource.create({ twin_id: null })
+    const { id: left } = await resource.create({ twin_id: root })
+    for (const twin_id of [left, root]) await resource.create({ twin_id: root, other_id: twin_id })
+    await resource.create({ twin_id: left, other_id: root })
+    await resource.delete(root)
+    expect(await resource.count()).toBe(0)
+  })
+})
+
+test('a reference in PostgreSQL has the type of what it names', async () => {
+  const db = openPostgres()
+  const { api, child } = serve(db, undefined)
+  await api.open()
+  const { rows } =
+    await sql`select data_type from information_schema.columns where table_name = ${child} and column_name = 'car_id'`.execute(
+      db,
+    )
+  expect(rows).toEqual([{ data_type: 'uuid' }])
+})
+
+test('SQLite without foreign keys on its connection goes on by transactions', async () => {
+  const db = await openDatabase()
+  await sql`pragma foreign_keys = off`.execute(db)
+  const { api, cars, options } = serve(db, undefined)
+  await api.open()
+  const { id } = await cars.create({ name: 'A' })
+  await expect(options.create({ car_id: GONE })).rejects.toMatchObject({ status: 400 })
+  await options.create({ car_id: id })
+  await expect(cars.delete(id)).rejects.toMatchObject({ status: 409 })
+})
