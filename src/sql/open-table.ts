@@ -61,9 +61,9 @@ export async function openTable(
     kept,
     advice,
     rows: buildRowAccess(mapping, records, isExact, clock),
-    creates: buildCreates(mapping, records, isExact, clock),
+    creates: buildCreates(mapping, records, isExact, catalog.insertsAll, clock),
     sets: buildSetAccess(mapping, isExact),
-    reads: buildReads(mapping, rememberTotals && catalog.isTable, walk),
+    reads: buildReads(mapping, rememberTotals && catalog.tellsChanges, walk),
   }
 }
 

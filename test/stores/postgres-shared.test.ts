@@ -66,7 +66,7 @@ async function silencing(text: string) {
 test.each<[string, string, (store: Store) => unknown[]]>([
   ['a read', 'select', store => [store.get(1)]],
   ['all that there are', 'select', store => [1, 2, 3].map(id => store.get(id))],
-  ['a commit', 'commit', store => ['a', 'b'].map(color => store.create(car(color)))],
+  ['creates', 'insert', store => ['a', 'b'].map(color => store.create(car(color)))],
 ])(
   'connections that go silent are given up, and others take their place: %s',
   async (_, text, ask) => {

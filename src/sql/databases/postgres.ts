@@ -101,6 +101,11 @@ const CATALOG = sql.raw(`select a.attname as name,
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) from base where base.next = 0) as type,
   c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as has_triggers,
+  c.relkind = 'r' and not c.relrowsecurity and not c.relhasrules
+    and not exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 4 > 0)
+    and not exists (select 1 from pg_attribute as o join pg_type as d on d.oid = o.atttypid
+      where o.attrelid = c.oid and o.attnum > 0 and not o.attisdropped and d.typtype = 'd') as inserts_all,
+  version() !~ 'YB|Greenplum|Redshift|Cockroach' and to_regclass('pg_catalog.pg_dist_partition') is null as tells_changes,
   case c.relkind when 'r' then exists (select 1 from pg_index as i where i.indrelid = c.oid and i.indisunique
     and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as is_unique
   from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -182,10 +187,9 @@ export const postgres: SqlDatabase = {
   },
   /**
    * The snapshot decides what a statement sees: two with the same text see the same rows. After a restart
-   * its numbers may repeat, so the start time precedes it. On a standby, and in databases of many servers,
-   * it does not show every change.
+   * its numbers may repeat, so the start time precedes it. On a standby it does not show every change.
    */
-  state: sql`(case when pg_is_in_recovery() or version() ~ 'YB|Greenplum|Redshift|Cockroach' or to_regclass('pg_catalog.pg_dist_partition') is not null then null else extract(epoch from pg_postmaster_start_time()) || ' ' || pg_current_snapshot() end)`,
+  state: sql`(case when pg_is_in_recovery() then null else extract(epoch from pg_postmaster_start_time()) || ' ' || pg_current_snapshot() end)`,
   plan: {
     statement: statement => sql`explain (format json) ${statement}`,
     read(row) {

@@ -51,16 +51,23 @@ export interface StatementSession {
   /**
    * Writes as `write` does. Writes that wait at the same time share a commit. One call of the work gets
    * all inputs that wait for it.
+   * @param single whether the work is one statement: of one input, or of all that it gets.
    */
   writeShared<Input, Result>(
     input: Input,
     work: SharedWork<Input, Result>,
     options?: StoreOptions,
-    single?: boolean,
+    single?: SingleStatement,
   ): Promise<Result>
 }
 
-/** Does the work for several inputs; returns the results in the order of the inputs. */
+/** Whether work is one statement, which is a transaction by itself. */
+export type SingleStatement = 'of one' | 'of all' | boolean
+
+/**
+ * Does the work for several inputs; returns the results in the order of the inputs. Work that writes may stop before the
+ * last one: it is called again for the others.
+ */
 export type SharedWork<Input, Result> = (
   inputs: readonly Input[],
   runner: Runner,

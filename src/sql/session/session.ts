@@ -7,7 +7,14 @@ import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
 import { Gather } from './gather.ts'
 import { checkPooler } from './prepared.ts'
-import { RAW, type Row, type Runner, type SharedWork, type StatementSession } from './runner.ts'
+import {
+  RAW,
+  type Row,
+  type Runner,
+  type SharedWork,
+  type SingleStatement,
+  type StatementSession,
+} from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import { unwatch, watch } from './watch.ts'
 import { runBatch, takeWrites, type WaitingWrite } from './writes.ts'
@@ -117,7 +124,7 @@ export class Session implements StatementSession {
     input: Input,
     work: SharedWork<Input, Result>,
     options: StoreOptions = {},
-    single = false,
+    single: SingleStatement = false,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ input, work, options, single, resolve, reject })
@@ -175,6 +182,7 @@ export class Session implements StatementSession {
     const { begin } = this.#database
     const [first] = writes
     if (!first) return
+    if (writes.length > 1 && first.single === 'of all') return this.#writeTogether(writes, first)
     try {
       if (writes.length === 1) {
         const work = async (runner: Runner) => (await first.work([first.input], runner))[0]
@@ -188,6 +196,24 @@ export class Session implements StatementSession {
       }
     } catch (error) {
       for (const { reject } of writes) reject(error)
+    }
+  }
+
+  /** Does writes by one statement. Where one of them fails, it is looked for in each half. */
+  async #writeTogether(writes: WaitingWrite[], { work }: WaitingWrite): Promise<void> {
+    try {
+      const inputs = writes.map(({ input }) => input)
+      const results = await this.#transact(undefined, runner => work(inputs, runner), {})
+      for (const [at, result] of results.entries()) writes[at]?.resolve(result)
+      this.#queue.unshift(...writes.slice(results.length))
+    } catch (error) {
+      if (error instanceof UnavailableError || error instanceof DiskFullError) {
+        for (const { reject } of writes) reject(error)
+        return
+      }
+      const half = writes.length >> 1
+      await this.#commit(writes.slice(0, half))
+      await this.#commit(writes.slice(half))
     }
   }
 

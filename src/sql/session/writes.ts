@@ -2,13 +2,13 @@
 
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { DriverFailure, SqlDatabase } from '../databases/database.ts'
-import type { Runner } from './runner.ts'
+import type { Runner, SingleStatement } from './runner.ts'
+
 /** A write that waits for its turn. */
 export interface WaitingWrite {
   readonly input: unknown
   readonly options: StoreOptions
-  /** Whether the work on this input alone is one statement, which is a transaction by itself. */
-  readonly single: boolean
+  readonly single: SingleStatement
   // Methods, so that a queue holds writes of all types: work gets only inputs that came with it.
   work(inputs: readonly unknown[], runner: Runner): Promise<readonly unknown[]>
   resolve(result: unknown): void
@@ -17,17 +17,30 @@ export interface WaitingWrite {
 
 const MAX_WRITES = 100
 
-/** Takes the next writes out of a queue, and rejects those whose signal is aborted by now. */
+/**
+ * Takes the next writes out of a queue: those that one statement does, or others. Those whose signal is aborted by now
+ * are rejected.
+ */
 export function takeWrites(queue: WaitingWrite[]): WaitingWrite[] {
-  return queue.splice(0, MAX_WRITES).filter(({ options, reject }) => {
-    try {
-      throwIfAborted(options)
-      return true
-    } catch (reason) {
-      reject(reason)
-      return false
-    }
-  })
+  const [first] = queue
+  const together = first?.single === 'of all' ? first.work : undefined
+  const taken: WaitingWrite[] = []
+  for (const write of queue.splice(0)) {
+    const own = write.single === 'of all' ? write.work : undefined
+    if (own !== together || taken.length === MAX_WRITES) queue.push(write)
+    else if (!rejectAborted(write)) taken.push(write)
+  }
+  return taken
+}
+
+function rejectAborted({ options, reject }: WaitingWrite): boolean {
+  try {
+    throwIfAborted(options)
+    return false
+  } catch (reason) {
+    reject(reason)
+    return true
+  }
 }
 
 const SAVEPOINT = 'rest_write'

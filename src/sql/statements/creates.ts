@@ -20,9 +20,10 @@ import {
   type Statement,
   type StatementSession,
 } from '../session/runner.ts'
-import { type Column, decodeValue } from '../table/columns.ts'
+import { decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
+import { buildInsertMany, compileInsertNext, type InsertMany } from './insert-next.ts'
 
 /** One call of `create`. */
 interface Create {
@@ -38,7 +39,7 @@ interface NewRow extends Create {
 /** A new row, and what the database returns of it. */
 type Inserted = readonly [NewRow, Row | undefined]
 
-/** How often `insertOne` makes an id: a greater one may exist by then. */
+/** How often a statement makes an id: a greater one may exist by then. */
 const MAX_TRIES = 20
 
 const name = sql.id('name')
@@ -59,11 +60,13 @@ export interface Creates {
 /**
  * Builds the functions that create rows of a table.
  * @param isExact whether the table returns exactly what was written, so that it need not be read back.
+ * @param insertsAll whether each row of an insert comes into the table as it is.
  */
 export function buildCreates(
   mapping: TableMapping,
   records: IdempotencyRecords,
   isExact: boolean,
+  insertsAll: boolean,
   clock: () => number,
 ): Creates {
   const { database, shape, table, id, columns } = mapping
@@ -74,9 +77,8 @@ export function buildCreates(
   const sequence = compileSequence(mapping)
   // An existing table may store other values than it gets.
   const returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
-  const insertNext = database.supportsDmlInCte
-    ? compileInsertNext(mapping, others, returning)
-    : undefined
+  const insertNext = database.supportsDmlInCte ? compileInsertNext(mapping, returning) : undefined
+  const insertMany = database.supportsDmlInCte && insertsAll && buildInsertMany(mapping, returning)
   const inserts = new Map<number, Statement>()
   let lastUuid: string | undefined
 
@@ -104,11 +106,31 @@ export function buildCreates(
     const row = newRow('', create)
     const values = mapping.encode(row.item, others, row.version)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const uuid = nextUuid(lastUuid, clock())
+      const uuid = isInteger ? undefined : nextUuid(lastUuid, clock())
       const next = isInteger ? [table] : [uuid, table, uuid, uuid]
       const [made] = (await run(insert, [...next, ...values])).rows
       lastUuid = made ? uuid : await readLast(run)
       if (made) return [row, made]
+    }
+    throw new NoRowError(table)
+  }
+
+  /** Makes ids and inserts their rows by one statement: of many creates so many as are not too long together. */
+  async function insertTogether(
+    creates: readonly Create[],
+    { compiled, written, print, bind }: InsertMany,
+    { run }: Runner,
+  ): Promise<Inserted[]> {
+    const rows = creates.map(each => newRow('', each))
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      let last = lastUuid
+      if (!isInteger) for (const { item } of rows) item[id.name] = last = nextUuid(last, clock())
+      const encoded = rows.map(({ item, version }) => mapping.encode(item, written, version))
+      const { json, count } = print(encoded)
+      const [first, end] = [rows[0], rows[count - 1]].map(row => row?.item[id.name])
+      const made = (await run(compiled, bind(json, count, first, end))).rows
+      lastUuid = made.length > 0 ? String(end) : await readLast(run)
+      if (made.length > 0) return made.map((row, at) => [rows[at] as NewRow, row]) // as many as there are
     }
     throw new NoRowError(table)
   }
@@ -146,12 +168,13 @@ export function buildCreates(
     return stored
   }
 
-  /** Inserts rows under the next ids. */
+  /** Inserts rows under the next ids: of many creates perhaps not all. */
   async function insertNextRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
     const [first] = creates
     if (creates.length === 1 && first && insertNext) {
       return finish([await insertOne(first, insertNext, runner)], runner)
     }
+    if (insertMany) return finish(await insertTogether(creates, insertMany, runner), runner)
     const known = await readLast(runner.run)
     let last: Id = isInteger ? Number(known) : known
     const rows = creates.map(create => {
@@ -175,7 +198,9 @@ export function buildCreates(
   async function insertAll(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
     const isChosen = (each: Create) => findChosen(each) !== undefined
     const others = creates.filter(each => !isChosen(each))
-    const made = others.length > 0 ? await insertNextRows(others, runner) : []
+    const made: Stored[] = []
+    while (made.length < others.length)
+      made.push(...(await insertNextRows(others.slice(made.length), runner)))
     const named = await insertChosenRows(creates.filter(isChosen), runner)
     // One row, one item.
     return creates.map(each => (isChosen(each) ? named : made).shift() as Stored)
@@ -186,8 +211,8 @@ export function buildCreates(
       const create = { values, options }
       const single = options.idempotencyKey === undefined
       if (findChosen(create) === undefined) {
-        const oneStatement = single && insertNext !== undefined
-        return session.writeShared(create, insertNextRows, options, oneStatement)
+        const statement = insertMany ? 'of all' : insertNext !== undefined && 'of one'
+        return session.writeShared(create, insertNextRows, options, single && statement)
       }
       // One row, one item.
       const insert = async (runner: Runner) =>
@@ -249,34 +274,6 @@ function compileInsert(mapping: TableMapping, rows: number, returns: Fragment | 
   return compile(
     database,
     sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${values}${returned}`,
-  )
-}
-
-/**
- * Compiles a statement that makes an id and inserts its row. Its parameters are `[table, …]` for integers,
- * `[uuid, table, uuid, uuid, …]` for others, then the columns without the id, and the version. It inserts nothing
- * if the table has no last id yet, or if the last id is the greater one.
- */
-function compileInsertNext(
-  mapping: TableMapping,
-  others: readonly Column[],
-  returning: Fragment,
-): Statement {
-  const { database, from, id, shape, greatestId } = mapping
-  const { kind } = shape.identity
-  const names = mapping.nameColumns(others)
-  const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${greatestId}) as most) as top where kept.name = ${PLACEHOLDER} returning kept.last_id::bigint as id`
-  const hasGreaterId =
-    kind === 'text'
-      ? sql`${PLACEHOLDER}::text is null`
-      : // Sorted, so that an index finds it: for `exists` the planner reads the whole table.
-        sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
-  const uuid = sql`update ${sequences} as kept set last_id = ${PLACEHOLDER} where kept.name = ${PLACEHOLDER} and kept.last_id < ${PLACEHOLDER} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
-  // JavaScript cannot represent greater numbers exactly.
-  const inRange = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
-  return compile(
-    database,
-    sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${sql.join([id.ref, ...names])})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => PLACEHOLDER)])} from made${inRange} returning ${returning}`,
   )
 }
 

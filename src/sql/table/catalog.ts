@@ -12,6 +12,7 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `has_triggers`.
+ * Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws the database's own error for a table that does not exist.
  */
 export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
@@ -75,8 +76,11 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
       const type = made === 'text' ? database.types.text : made
       return { table: name, column: String(row?.name), type }
     },
-    /** Whether its rows change by writes alone: those of a view may change with the time. */
     isTable,
+    /** Whether its rows change by writes alone, of which the database tells: those of a view may change with the time. */
+    tellsChanges: isTable && isTrue(first?.tells_changes ?? true),
+    /** Whether no trigger or rule skips a row that is inserted, or makes it another one. */
+    insertsAll: isTrue(first?.inserts_all),
   }
 }
 
