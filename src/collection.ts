@@ -2,6 +2,7 @@
 
 import { buildAccess } from './auth/access.ts'
 import { toPath } from './base/paths.ts'
+import type { BlobStore } from './blobs/blob-store.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
@@ -35,11 +36,11 @@ import type {
 } from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
 import type { CollectionDefinition } from './model/types/definition.ts'
-import { OPERATIONS } from './model/types/operation.ts'
+import { OPERATIONS, type Operation } from './model/types/operation.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
-import { toReadableFields } from './schema/blob-forms.ts'
+import { type BinaryForm, toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, findField, isFilterable, listPaths } from './schema/fields.ts'
 import { buildValidator } from './schema/validate.ts'
 import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
@@ -68,6 +69,8 @@ export type NewOf<C extends AnyCollection> = DefInput<C['def']>
 export type ChangesOf<C extends AnyCollection> = DefChanges<C['def']>
 
 type None = Readonly<Record<never, never>>
+/** A blob store that is not given: the type of its functions stays, for one that is written in place. */
+type NoBlobs = BlobStore & { readonly absent?: never }
 
 /**
  * Defines a collection: its items and the store where they live. Its handlers serve it alone, at
@@ -90,10 +93,44 @@ export function defineCollection<
   const Owner extends string = never,
   const Methods = None,
   Key extends 'id' | 'identifier' = 'id',
+  Operations extends Operation = never,
+  Search extends string = never,
+  Blobs extends BlobStore = NoBlobs,
+  Binary extends BinaryForm = never,
 >(
-  options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner, Methods, Key>,
+  options: CollectionOptions<
+    N,
+    S,
+    I,
+    On,
+    In,
+    Out,
+    Roles,
+    Owner,
+    Methods,
+    Key,
+    Operations,
+    Search,
+    Blobs,
+    Binary
+  >,
 ): Collection<
-  Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>
+  Made<
+    N,
+    S,
+    I,
+    On,
+    In & object,
+    Out & object,
+    Roles,
+    NoInfer<Owner>,
+    Methods & object,
+    Key,
+    Operations,
+    Search,
+    Blobs,
+    Binary
+  >
 >
 export function defineCollection(options: object): unknown {
   const declaration = options as Declaration // the types of its fields, and `def`, are for the type checker alone

@@ -309,7 +309,8 @@ it('every public function that begins a project, and every method of Resource an
       'basic',
     ],
     ...['harden', 'openApiDocument', 'createClient', 'storeCases'],
-    ...methods('model/types/resource.ts', 'Resource').map(name => `cars.${name}`),
+    ...methods('model/types/resource.ts', 'OperationsOf').map(name => `cars.${name}`),
+    ...methods('model/types/resource.ts', 'SearchOf').map(name => `cars.${name}`),
     ...methods('store/store.ts', 'Store').map(name => `store.${name}`),
   ]
   expect(wanted.length).toBeGreaterThan(30)

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const COUNT = 50
 const MOST = 10_000
+const MOST_FOR_CALLS = 11_200
 const MOST_FOR_CLIENT = 1_000
 const MINUTES = 60_000
 
@@ -125,7 +126,7 @@ export const use${at} = async () => (await plain${at}.list({ color: 'red', price
   (await api.collection(items${at}).list({ color: 'red', price: { gte: 1 }, model: { name: { prefix: 'x' } } }).first())?.price`,
   },
   patch: {
-    max: 243,
+    max: 280,
     plain:
       at => `declare const plain${at}: { patch(id: string, changes: Partial<In${at}>): Promise<Out${at}> }
 export const use${at} = async () => (await plain${at}.patch('x', { price: 1, model: { name: 'x' } })).price`,
@@ -224,11 +225,11 @@ test(
 )
 
 test(
-  `and typed calls of each fewer than ${MOST} above the same types read from zod alone`,
+  `and typed calls of each fewer than ${MOST_FOR_CALLS} above the same types read from zod alone`,
   async () => {
     const cost = (await costOf('calls')) - (await costOf('types'))
     console.info(`${COUNT} collections with calls: ${cost} instantiations`)
-    expect(cost).toBeLessThan(MOST)
+    expect(cost).toBeLessThan(MOST_FOR_CALLS)
   },
   2 * MINUTES,
 )

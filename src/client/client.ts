@@ -1,15 +1,15 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/types/collection-types.ts'
-import type { ByClient, Callable } from '../model/types/resource.ts'
+import type { Remote } from '../model/types/resource.ts'
 import { type ClientState, createProxy, createResource } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
 export type { ErrorEntry } from '../errors.ts'
 export type {
-  Callable,
   CallOptions,
   List,
   Page,
+  Remote,
   Resource,
   Target,
   WriteOptions,
@@ -36,7 +36,7 @@ type NamedOf<A, V> = A extends { readonly versions: infer Versions }
 /** The resources of an api by the names of its collections. */
 export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>>
 type NamedResources<Named extends NamedCollections> = {
-  readonly [N in keyof Named]: Callable<ByClient<Named[N]['def']>>
+  readonly [N in keyof Named]: Remote<Named[N]['def']>
 }
 
 interface PlainClientOptions extends SendOptions {

@@ -53,7 +53,14 @@ const photos = defineCollection({
   store: memoryStore(),
   blobs: memoryBlobs(),
 })
-const api = defineApi({ version: 3, collections: { cars, notes, photos } })
+const sounds = defineCollection({
+  name: 'sounds',
+  schema: z.object({ track: blob(), cover: blob().nullable() }),
+  store: memoryStore(),
+  blobs: memoryBlobs(),
+  binary: 'object',
+})
+const api = defineApi({ version: 3, collections: { cars, notes, photos, sounds } })
 
 const server = await serve(api.handler)
 const line = await openLine(server.url)
@@ -362,12 +369,32 @@ describe('a write', () => {
     })
     // In process too.
     await api.collection(photos).create({ comment: 'Moon', stars: 1, photo })
-    // Types tell of the property alone, not of the form that the collection chose for it.
-    const content = await fetch(String(Object(made).photo_url))
+    const content = await fetch(made.photo_url)
     expect([content.headers.get('content-type'), await content.text()]).toEqual([
       'image/gif',
       'GIF89a',
     ])
+  })
+
+  test('the types of files are what is answered, in both forms', async () => {
+    const photo = new Blob(['GIF89a'], { type: 'image/gif' })
+    const made = await client.photos.create({ comment: 'Sun', stars: 3, photo })
+    const kept = await client.photos.replace(made, {
+      comment: 'Moon',
+      stars: 1,
+      photo: { url: made.photo_url },
+    })
+    const fields = ['photo_data', 'photo_url'] as const
+    const found = await client.photos.list({ comment: 'Moon', fields, sort: '-stars' }).toArray()
+    expect(found).toContainEqual({ photo_data: btoa('GIF89a'), photo_url: kept.photo_url })
+    const sound = await client.sounds.create({ track: photo, cover: null })
+    expect([sound.track.url, sound.cover, sound.track.data]).toEqual([
+      expect.stringContaining('/track'),
+      null,
+      undefined,
+    ])
+    const [listed] = await client.sounds.list({ fields: ['track.data'] }).toArray()
+    expect(listed?.track.data).toBe(btoa('GIF89a'))
   })
 })
 

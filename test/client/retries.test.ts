@@ -6,12 +6,13 @@ import { createClient, type SendOptions } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { type Fault, openLine, serve } from './line.ts'
 
-const Car = z.object({ price: z.int() })
+const Car = z.object({ price: z.int(), name: z.string().default('') })
 const cars = defineCollection({
   name: 'cars',
   schema: Car,
   store: memoryStore(),
   id: 'integer',
+  search: ['name'],
   actions: {
     raise: {
       on: 'item',

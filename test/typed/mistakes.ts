@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, type Store } from '../../src/index.ts'
-import { api, cars, options } from './use.ts'
+import { api, cars, options, type shots } from './use.ts'
 
 declare const store: Store
 const client = createClient<typeof api>('', { methods: { cars: { average: 'GET' } } })
 const program = api.collection(cars)
+const media = createClient<typeof shots>('')
 const schema = z.object({
   color: z.enum(['red', 'blue']),
   price: z.number(),
@@ -57,6 +58,42 @@ export const calls = [
       // @ts-expect-error an item without its id is no target
       await client.cars.patch(car, {})
     }
+  },
+  // @ts-expect-error the record of a file is the server's
+  () => [media.flat.read('x').then(({ photo }) => photo)],
+  // @ts-expect-error an address may be null
+  () => [media.flat.read('x').then(({ cover_url }) => cover_url.length)],
+  // @ts-expect-error a client knows no size
+  () => [media.nested.read('x').then(({ photo }) => photo.size)],
+  // @ts-expect-error a filter by a file
+  () => [media.flat.list({ photo: { exists: true } })],
+  // @ts-expect-error a filter by an address
+  () => [media.flat.count({ photo_url: 'x' })],
+  // @ts-expect-error an address has no order
+  () => [media.nested.list({ sort: 'photo.url' })],
+  // @ts-expect-error fields have the names of answers
+  () => [media.flat.list({ fields: ['photo'] })],
+  // @ts-expect-error a search that is not declared
+  () => [client.options.search('x')],
+  // @ts-expect-error an operation that is not declared
+  () => [media.nested.delete('x')],
+  // @ts-expect-error a change patches
+  () => [media.nested.change('x', () => ({}))],
+  async () => {
+    const car = await client.cars.read(1)
+    // @ts-expect-error a result is frozen
+    car.price = 1
+  },
+  async () => {
+    for await (const car of program.list()) {
+      // @ts-expect-error the same in process
+      car.price = 1
+    }
+  },
+  async () => {
+    const { items } = await client.cars.list().page()
+    // @ts-expect-error the items of a page too
+    items.pop()
   },
   // @ts-expect-error a misspelt field
   () => [program.list({ fields: ['id', 'pric'] })],

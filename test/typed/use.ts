@@ -1,7 +1,7 @@
 // All features of the types, without an annotation.
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
-import { defineApi, defineCollection, type Store } from '../../src/index.ts'
+import { type BlobStore, blob, defineApi, defineCollection, type Store } from '../../src/index.ts'
 
 declare const store: Store
 const Car = z.object({
@@ -142,6 +142,50 @@ export async function overHttp() {
     n,
     (await client.options.create({ car_id: 1, name: 'x' })).id.trim(),
     (await client.cars.buy(5, {})).plate,
+  ]
+}
+declare const blobs: BlobStore
+const Shot = z.object({
+  title: z.string(),
+  photo: blob(),
+  cover: blob().nullable(),
+  more: blob().optional(),
+})
+export const flat = defineCollection({
+  name: 'flat',
+  schema: Shot,
+  store,
+  blobs,
+  search: ['title'],
+})
+export const nested = defineCollection({
+  name: 'nested',
+  schema: Shot,
+  store,
+  blobs,
+  binary: 'object',
+  operations: ['list', 'read', 'count', 'create'],
+})
+export const shots = defineApi({ collections: { flat, nested } })
+export async function files() {
+  const client = createClient<typeof shots>('https://example.org')
+  const made = await client.flat.create({ title: 'x', photo: new Blob([]), cover: null })
+  const kept = await client.flat.replace(made, {
+    title: made.title,
+    photo: { url: made.photo_url },
+    cover: made.cover_url === null ? null : { url: made.cover_url },
+  })
+  const { photo, cover, more, id } = await client.nested.read('x')
+  const [found] = await client.flat.search('x', { fields: ['photo_data', 'cover_url'] }).toArray()
+  // In process undeclared operations stay.
+  await shots.collection(nested).delete(id)
+  return [
+    kept.more_url?.length,
+    photo.url + photo.updated_at,
+    cover?.data?.length,
+    more?.url,
+    (found?.photo_data ?? '') + (found?.cover_url ?? ''),
+    (await shots.collection(flat).read('x')).photo.size.toFixed(),
   ]
 }
 const old = defineCollection({ name: 'cars', schema: Option, store })

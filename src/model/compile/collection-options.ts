@@ -139,6 +139,10 @@ export interface CollectionOptions<
   Owner extends string = string,
   Methods = unknown,
   Key extends 'id' | 'identifier' = 'id' | 'identifier',
+  Operations extends Operation = Operation,
+  Search extends string = string,
+  Blobs extends BlobStore = BlobStore,
+  Binary extends BinaryForm = BinaryForm,
 > extends PlainOptions {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: N
@@ -147,6 +151,9 @@ export interface CollectionOptions<
   /** The ids that the store makes: UUIDv7 (default) or whole numbers from 1. */
   readonly id?: I | undefined
   readonly idField?: Key | undefined
+  readonly operations?: readonly Operations[] | undefined
+  readonly blobs?: Blobs | undefined
+  readonly binary?: Binary | undefined
   /** The order of a list without `sort`, such as `-created_at`. Default: creation, oldest first. */
   readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
@@ -184,7 +191,7 @@ export interface CollectionOptions<
    */
   readonly owner?: Among<Owner, FieldOf<S>> | OwnerOptions<Among<Owner, FieldOf<S>>> | undefined
   /** The text fields that `GET /<name>/search?q=` searches. Default: no search. */
-  readonly search?: readonly NoInfer<PathIn<S>>[] | undefined
+  readonly search?: readonly Among<Search, PathIn<S>>[] | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */

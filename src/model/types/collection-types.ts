@@ -1,6 +1,9 @@
 // The types of one declaration, in one type parameter: its items, the inputs of its operations, its names.
+import type { BlobRecord } from '../../schema/blob.ts'
+import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Shape } from '../../store/store.ts'
+import type { Operation } from './operation.ts'
 
 /** The kinds of ids that a store makes, and their types in an item. */
 export interface MadeIds {
@@ -25,7 +28,13 @@ export interface Def {
   readonly readOnly: string
   readonly writeOnly: string
   readonly immutable: string
-  /** The kind of caller: a program may set read-only properties. */
+  /** The operations that the declaration names: `never` where it names none, and allows all. */
+  readonly operations: Operation
+  /** The paths that `search` looks through: `never` where there is no search. */
+  readonly search: string
+  /** The form of binary properties in answers: `never` where there are none. */
+  readonly binary: BinaryForm
+  /** The kind of caller: a program may set read-only properties, and reads records of files. */
   readonly by: 'client' | 'program'
 }
 
@@ -41,6 +50,7 @@ export interface UnknownDef extends Def {
   readonly readOnly: never
   readonly writeOnly: never
   readonly immutable: never
+  readonly binary: never
 }
 
 /** Any collection. It compares no schemas, so that the type checker stays fast. */
@@ -53,7 +63,22 @@ export interface AnyCollection {
 }
 
 /** The types of a declaration, built from those that `defineCollection` infers. */
-export interface Made<N, S, I, On, In, Out, Roles, Owner, Methods, Key> {
+export interface Made<
+  N,
+  S,
+  I,
+  On,
+  In,
+  Out,
+  Roles,
+  Owner,
+  Methods,
+  Key,
+  Operations,
+  Search,
+  Blobs,
+  Binary,
+> {
   readonly name: N
   readonly schema: S
   readonly id: I
@@ -65,6 +90,13 @@ export interface Made<N, S, I, On, In, Out, Roles, Owner, Methods, Key> {
   readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>
+  readonly operations: Operations
+  readonly search: Search
+  readonly binary: 'absent' extends keyof Blobs
+    ? Binary
+    : [Binary] extends [never]
+      ? 'flat'
+      : Binary
   readonly by: 'program'
 }
 
@@ -91,11 +123,56 @@ export type IdOf<D extends Def> = MadeIds[D['id']]
 export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
 
 /**
- * An item as operations return it: without its write-only properties. The type ignores two options:
- * with `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`.
+ * An item as operations return it: frozen, without its write-only properties. A program reads a file as its
+ * record, a client as its address. The type ignores two options: with `timestamps: false` there are no dates,
+ * and with `idField: 'identifier'` no `id`.
  */
-export type DefItem<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
+export type DefItem<D extends Def> = (D['by'] extends 'client'
+  ? [D['binary']] extends [never]
+    ? Readonly<Readable<D>>
+    : Addressed<Readable<D>, D['binary']>
+  : Readonly<Readable<D>>) &
   ServerFields<IdOf<D>>
+
+/** What lists filter and sort by: no file has an order, or a value to compare. */
+export type DefCompared<D extends Def> = D['by'] extends 'client'
+  ? WithoutFiles<Readable<D>> & ServerFields<IdOf<D>>
+  : DefItem<D>
+
+type Readable<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']>
+
+type IsFile<V> = unknown extends V ? false : Extract<V, BlobRecord> extends never ? false : true
+
+type WithoutFiles<T> = T extends unknown
+  ? { readonly [K in keyof T as IsFile<T[K]> extends true ? never : K]: T[K] }
+  : never
+
+/** Puts the address of each file in its place: see `binary`. Content is there where `fields` or `inlineBelow` says so. */
+type Addressed<T, Form> = T extends unknown
+  ? [Form] extends ['flat']
+    ? {
+        readonly [K in keyof T as IsFile<T[K]> extends true ? `${K & string}_url` : K]: IsFile<
+          T[K]
+        > extends true
+          ? string | Exclude<T[K], BlobRecord>
+          : T[K]
+      } & {
+        readonly [K in keyof T as IsFile<T[K]> extends true ? `${K & string}_data` : never]?: string
+      }
+    : {
+        readonly [K in keyof T]: IsFile<T[K]> extends true
+          ? BlobAddress | Exclude<T[K], BlobRecord>
+          : T[K]
+      }
+  : never
+
+/** A file in an answer, with `binary: 'object'`. */
+export interface BlobAddress {
+  readonly url: string
+  readonly updated_at: string
+  /** Its content in Base64, where `fields` or `inlineBelow` asks for it. */
+  readonly data?: string
+}
 
 /** The input of `create` and `replace`. A program may set read-only properties, a client may not. */
 export type DefInput<D extends Def> = [D['readOnly']] extends [never]

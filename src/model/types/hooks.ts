@@ -25,6 +25,7 @@ export interface OwnDef<
   readonly readOnly: never
   readonly writeOnly: never
   readonly immutable: never
+  readonly binary: never
 }
 
 /** The collections of an api of unknown type, by name. */

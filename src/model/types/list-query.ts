@@ -138,8 +138,11 @@ export interface Selecting<T> extends Bounds<T> {
 /** The input of `count`: which items. */
 export type Matching<T> = Where<T> & Bounds<T>
 
-/** The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`. */
-export type Query<T, F extends string = string> = WholeQuery<T> & FieldsOption<T, F>
+/**
+ * The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`.
+ * `I` is an item as it is returned, where it differs: `fields` names its properties.
+ */
+export type Query<T, F extends string = string, I = T> = WholeQuery<T> & FieldsOption<I, F>
 /** The same for whole items. */
 export type WholeQuery<T> = Where<T> & Selecting<T>
 interface FieldsOption<T, F extends string> {

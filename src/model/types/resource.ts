@@ -1,8 +1,17 @@
 // The callable methods of one collection: the same in process and in the client.
 import type { Principal } from '../../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
-import type { Def, DefChanges, DefInput, DefItem, IdOf, UnknownDef } from './collection-types.ts'
+import type {
+  Def,
+  DefChanges,
+  DefCompared,
+  DefInput,
+  DefItem,
+  IdOf,
+  UnknownDef,
+} from './collection-types.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
+import type { Operation } from './operation.ts'
 
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions {
@@ -59,32 +68,40 @@ export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
 
 /**
  * The operations of one collection, called by a program: the same path as a request, `HttpError` included.
- * Row policies (`visible`) apply to the given principal. Scopes (`access`) are not checked in process.
+ * Row policies (`visible`) apply to the given principal. Scopes (`access`) are not checked in process,
+ * and operations that the declaration leaves out stay callable: a client has neither.
  *
  * A write takes an id or an item. With an item that was read here it is conditional: it throws a
  * `ConflictError` where the item was changed since. A copy of an item (`{ ...car }`) is a `TypeError`: name
  * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
  */
-export interface Resource<D extends Def = UnknownDef> {
-  /**
-   * Lists items: all that match, or `limit` of them. Nothing is cut off silently.
-   * @example
-   * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
-   */
-  list(query?: WholeQuery<DefItem<D>>, options?: CallOptions): List<DefItem<D>>
-  list<F extends string>(
-    query: Query<DefItem<D>, F>,
-    options?: CallOptions,
-  ): List<Selected<DefItem<D>, F>>
+export interface Resource<D extends Def = UnknownDef> extends OperationsOf<D>, SearchOf<D> {}
+
+/** The search of a collection. */
+export interface SearchOf<D extends Def> {
   /**
    * Lists the items that contain all words, in the fields that the collection's `search` names.
    * @example
    * const found = await cars.search('red').toArray()
    */
-  search(words: string, query?: WholeQuery<DefItem<D>>, options?: CallOptions): List<DefItem<D>>
+  search(words: string, query?: WholeQuery<DefCompared<D>>, options?: CallOptions): List<DefItem<D>>
   search<F extends string>(
     words: string,
-    query: Query<DefItem<D>, F>,
+    query: Query<DefCompared<D>, F, DefItem<D>>,
+    options?: CallOptions,
+  ): List<Selected<DefItem<D>, F>>
+}
+
+/** The operations and actions of a collection. */
+export interface OperationsOf<D extends Def> {
+  /**
+   * Lists items: all that match, or `limit` of them. Nothing is cut off silently.
+   * @example
+   * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
+   */
+  list(query?: WholeQuery<DefCompared<D>>, options?: CallOptions): List<DefItem<D>>
+  list<F extends string>(
+    query: Query<DefCompared<D>, F, DefItem<D>>,
     options?: CallOptions,
   ): List<Selected<DefItem<D>, F>>
   /**
@@ -92,7 +109,7 @@ export interface Resource<D extends Def = UnknownDef> {
    * @example
    * const red = await cars.count({ color: 'red' })
    */
-  count(filters?: Matching<DefItem<D>>, options?: CallOptions): Promise<number>
+  count(filters?: Matching<DefCompared<D>>, options?: CallOptions): Promise<number>
   /**
    * Reads an item.
    * @throws HttpError 404
@@ -151,8 +168,29 @@ export interface Resource<D extends Def = UnknownDef> {
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
 export type Callable<D extends Def> = Resource<D> & ActionsOf<D>
 
-/** The types of a declaration as clients have them, who set no read-only properties. */
-export type ByClient<D extends Def> = [D['readOnly']] extends [never]
+/**
+ * A resource over HTTP. It has only what the declaration allows: in process the operations that it leaves out
+ * stay callable, for the program's own use.
+ */
+export type Remote<D extends Def> = [D['readOnly' | 'binary' | 'operations' | 'search']] extends [
+  never,
+]
+  ? OperationsOf<D> & ActionsOf<D>
+  : Allowed<ByClient<D>>
+
+type Allowed<D extends Def> = ([D['operations']] extends [never]
+  ? OperationsOf<D>
+  : Omit<OperationsOf<D>, Refused<D['operations']>>) &
+  ([D['search']] extends [never] ? unknown : SearchOf<D>) &
+  ActionsOf<D>
+
+/** The methods that need an operation which the declaration leaves out. */
+type Refused<O extends Operation> =
+  | Exclude<Operation, O>
+  | ('read' | 'patch' extends O ? never : 'change')
+
+/** The types of a declaration as clients have them, who set no read-only properties and read addresses of files. */
+type ByClient<D extends Def> = [D['readOnly'] | D['binary']] extends [never]
   ? D
   : Omit<D, 'by'> & { readonly by: 'client' }
 
