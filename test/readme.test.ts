@@ -345,28 +345,6 @@ it('names both commands of the set-up, and only those', () => {
   expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
 })
 
-const conformance = await readFile(join(root, 'docs', 'conformance.md'), 'utf8')
-
-/** The rows of docs/conformance.md: a line of the specification, and the test that shows it. */
-function namedTests(): (readonly [string, string, string])[] {
-  return [...conformance.matchAll(/^\| (.+?) \|.*\| `(test\/[\w/.-]+)`: (.+?) \|$/gm)].map(
-    ([, row = '', file = '', name = '']) => [row, file, name] as const,
-  )
-}
-
-describe('each row of docs/conformance.md names the test that shows it', () => {
-  it('in every row', () => {
-    const rows = conformance.match(/^\| (?!specification|---)/gm) ?? []
-    expect(namedTests()).toHaveLength(rows.length)
-    expect(rows.length).toBeGreaterThan(30)
-  })
-
-  it.each(namedTests())('%s', async (_row, file, name) => {
-    const source = await readFile(join(root, file), 'utf8')
-    expect(source.includes(name), `${file}: ${name}`).toBe(true)
-  })
-})
-
 it('the table of one request names every status that the source can answer, and no other', async () => {
   const architecture = await readFile(join(root, 'docs', 'architecture.md'), 'utf8')
   const [, table = ''] = /\n## One request\n([\s\S]*?)\n## /.exec(architecture) ?? []
