@@ -12,7 +12,8 @@ import { readCatalog } from './table/catalog.ts'
 import { addColumn, tableStatements } from './table/create-table.ts'
 import { TableMapping, type TableMappingOptions } from './table/table-mapping.ts'
 /**
- * Prints the statements that create the table and its indexes. An index ends in the id. One on a path inside
+ * Prints the statements that create the table, its indexes, and the trigger that renews the version of a row which
+ * other programs change. An index ends in the id. One on a path inside
  * JSON, or on a date-time, is on an expression, and serves only the very same expression.
  * @param shape of a collection: `cars.shape`.
  * @param options `database`, by default `sqlite`, and the table's options of the store.
@@ -29,7 +30,8 @@ export function createTableSql(
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
   const { database = 'sqlite', table, columns, version } = options
   const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
-  return tableStatements(mapping).map(each => print(each, mapping.database).sql)
+  const statements = [...tableStatements(mapping), ...(mapping.trigger?.statements ?? [])]
+  return statements.map(each => print(each, mapping.database).sql)
 }
 
 /**

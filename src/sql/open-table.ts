@@ -12,7 +12,7 @@ import { buildReads, type Reads } from './statements/reads.ts'
 import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { createWalk } from './statements/table-walk.ts'
-import { type Catalog, readCatalog } from './table/catalog.ts'
+import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
 import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
 import { TableMapping } from './table/table-mapping.ts'
@@ -49,7 +49,7 @@ export async function openTable(
     options,
     keys,
   )
-  const isExact = catalog.isExact(mapping)
+  const isExact = catalog.isExact(mapping, 'change')
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
@@ -61,7 +61,13 @@ export async function openTable(
     kept,
     advice,
     rows: buildRowAccess(mapping, records, isExact, clock),
-    creates: buildCreates(mapping, records, isExact, catalog.insertsAll, clock),
+    creates: buildCreates(
+      mapping,
+      records,
+      catalog.isExact(mapping, 'insert'),
+      catalog.insertsAll,
+      clock,
+    ),
     sets: buildSetAccess(mapping, isExact),
     reads: buildReads(mapping, rememberTotals && catalog.tellsChanges, walk),
   }
@@ -82,6 +88,7 @@ async function createAndCheck(
     const [makeTable, ...others] = makes ? tableStatements(blank) : []
     const run = async (statement: Fragment | undefined) =>
       statement && runner.run(compile(database, statement))
+    const isNew = makes && !(await hasTable(blank, runner))
     await run(makeTable)
     let catalog = await readCatalog(blank.table, database, runner)
     const missing = catalog.findMissing(blank)
@@ -92,7 +99,9 @@ async function createAndCheck(
     const mapping = new TableMapping(shape, database, options, catalog.typeOf, keys)
     // Before the indexes: one on a missing column would be an error of the database.
     catalog.check(mapping)
-    for (const statement of others) await run(statement)
+    for (const statement of [...others, ...(isNew ? (blank.trigger?.statements ?? []) : [])]) {
+      await run(statement)
+    }
     return { mapping, catalog, ...(await readKeys(mapping, catalog.typeOf, runner)) }
   }, makes)
 }

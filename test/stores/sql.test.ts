@@ -559,5 +559,6 @@ test('tables print as statements for a migration', () => {
     'create table if not exists "rest_sequences" ("na',
     'create table if not exists "rest_idempotency" ("',
     'create index if not exists "rest_idempotency_by_',
+    'create trigger if not exists "cars_renew_version',
   ])
 })

@@ -24,6 +24,23 @@ export interface ForeignKey extends KeyTarget {
   readonly circular?: boolean | undefined
 }
 
+/** The columns of a table whose rows have versions. */
+export interface VersionedRow {
+  readonly table: string
+  readonly id: string
+  readonly version: string
+  /** The time of the last write, where rows have one. */
+  readonly updated: string | undefined
+}
+
+export interface VersionTrigger {
+  /** In their order; they may run again. */
+  readonly statements: readonly Fragment[]
+  readonly name: string
+  /** What the catalog has as its text. */
+  readonly text: string
+}
+
 /** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
 export interface NativeType {
   /** The kind of field that it holds. */
@@ -93,6 +110,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
+  /** Builds the trigger that renews the version of a row which a statement changes without a new one. */
+  renewVersion(row: VersionedRow): VersionTrigger
   /** The condition that a column has a foreign key of its own to another, which each statement checks. */
   hasKey(table: string, column: string, target: KeyTarget): Fragment
   /** Whether foreign keys are enforced on the connection. */

@@ -6,7 +6,7 @@ import type { Kind } from '../../schema/fields.ts'
 import type { LikeStep } from '../../store/selection.ts'
 import type { DriverFailure, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import { type Fragment, shorten, sql } from './sql-text.ts'
 
 /** Compares texts by code point, whatever the collation of the database is. */
 const C = sql`collate "C"`
@@ -100,7 +100,8 @@ const CATALOG = sql.raw(`select a.attname as name,
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) from base where base.next = 0) as type,
-  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as has_triggers,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', g.tgname, 'text', p.prosrc, 'events', array_remove(array[case when g.tgtype & 4 > 0 then 'insert' end, case when g.tgtype & 56 > 0 then 'change' end], null)))::text
+    from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where g.tgrelid = c.oid and not g.tgisinternal) as triggers,
   c.relkind = 'r' and not c.relrowsecurity and not c.relhasrules
     and not exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 4 > 0)
     and not exists (select 1 from pg_attribute as o join pg_type as d on d.oid = o.atttypid
@@ -116,6 +117,8 @@ function quoteTable(table: string): string {
   const names = table.split('.').map(name => `"${name.replaceAll('"', '""')}"`)
   return names.join('.')
 }
+
+const NAME_BYTES = 63
 
 const BEGIN = 'begin isolation level read committed'
 
@@ -143,9 +146,24 @@ export const postgres: SqlDatabase = {
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
   enforcesKeys: sql`true`,
+  renewVersion({ table, version, updated }) {
+    const [own = '', schema] = table.split('.').reverse()
+    const name = shorten(`${own}_renew_version`, NAME_BYTES)
+    const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
+    const time = updated === undefined ? sql`` : sql`new.${sql.id(updated)} = clock_timestamp(); `
+    const text = sql`begin new.${sql.id(version)} = gen_random_uuid()::text; ${time}return new; end`
+      .text
+    const statements = [
+      sql`create or replace function ${call}() returns trigger language plpgsql as ${sql.lit(text)}`,
+      sql`drop trigger if exists ${sql.id(name)} on ${sql.table(table)}`,
+      // In its condition: a write of the store, which has a version of its own, calls no function.
+      sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (new.${sql.id(version)} = old.${sql.id(version)}) execute function ${call}()`,
+    ]
+    return { name, text, statements }
+  },
   serves,
   keepsExactly: type => serves(type).exact === true,
-  longestName: 63,
+  longestName: NAME_BYTES,
   serial: false,
   limit: timeout => `set local statement_timeout = ${timeout}`,
   begin: [BEGIN],

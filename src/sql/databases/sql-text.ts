@@ -1,5 +1,7 @@
 // The text of statements. A fragment is a piece of one, with the values that are bound in it; pieces
 // are put together as texts, which costs a tenth of what Kysely's own tag does.
+import { createHash } from 'node:crypto'
+
 /** Marks a bound value in a text; no statement contains it otherwise. */
 const BOUND = '\0'
 
@@ -88,4 +90,14 @@ function quoted(name: string): string {
 function unbound(text: string): string {
   if (text.includes(BOUND)) throw new TypeError('SQL has no text with U+0000')
   return text
+}
+
+/** Shortens a name that a database would cut: two cut names may be the same. */
+export function shorten(name: string, longest: number): string {
+  if (Buffer.byteLength(name) <= longest) return name
+  const cut = Buffer.from(name)
+    .subarray(0, longest - 9)
+    .toString()
+    .replace(/\uFFFD+$/, '')
+  return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

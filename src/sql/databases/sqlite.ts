@@ -43,7 +43,7 @@ export const sqlite: SqlDatabase = {
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
         exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
-        exists (select 1 from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as has_triggers,
+        (select json_group_array(json_object('name', m.name, 'text', m.sql)) from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as triggers,
         case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
           then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
             or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
@@ -57,6 +57,19 @@ export const sqlite: SqlDatabase = {
     return sql`(${schema} = ${parentSchema} and exists (select 1 from ${keys} as k where lower(k."table") = lower(${parent}) and lower(k."from") = lower(${column})
       and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
       and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
+  },
+  renewVersion({ table, id, version, updated }) {
+    const [own = '', schema] = table.split('.').reverse()
+    const name = `${own}_renew_version`
+    const time =
+      updated === undefined
+        ? sql``
+        : sql`, ${sql.id(updated)} = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
+    // What the catalog has begins with the name; inside of it names have no schema.
+    const rest = sql`${sql.id(name)} after update on ${sql.id(own)} for each row when new.${sql.id(version)} is old.${sql.id(version)} begin update ${sql.id(own)} set ${sql.id(version)} = lower(hex(randomblob(12)))${time} where ${sql.id(id)} is new.${sql.id(id)}; end`
+    const place = schema === undefined ? sql`` : sql`${sql.id(schema)}.`
+    const statements = [sql`create trigger if not exists ${place}${rest}`]
+    return { name, text: `CREATE TRIGGER ${rest.text}`, statements }
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],

@@ -9,9 +9,14 @@ import type { TableMapping } from './table-mapping.ts'
 /** The columns of a table, as the catalog lists them. */
 export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 
+/** Whether the catalog lists a table. */
+export async function hasTable({ table, database }: TableMapping, { run }: Runner) {
+  return (await run(compile(database, database.catalog(table)))).rows.length > 0
+}
+
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
- * this column only, null if that is unknown; `is_table`, false for a view or row security; `has_triggers`.
+ * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
  * Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws the database's own error for a table that does not exist.
  */
@@ -57,9 +62,14 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
       const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
       throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
     },
-    /** Whether the table returns exactly what was written, and has one row for each id. */
-    isExact({ columns, versionColumn, id }: TableMapping): boolean {
-      if (versionColumn === undefined || !isTable || isTrue(first?.has_triggers)) return false
+    /**
+     * Whether the table returns exactly what was written, and has one row for each id.
+     * @param by the writes that it is about: triggers of others do not count.
+     */
+    isExact(mapping: TableMapping, by: 'insert' | 'change'): boolean {
+      const { columns, versionColumn, id } = mapping
+      if (versionColumn === undefined || !isTable) return false
+      if (listFired(first, mapping).includes(by)) return false
       const keeps = (column: string, as: ColumnType) =>
         database.keepsExactly(String(find(column)?.type), as)
       return (
@@ -95,6 +105,30 @@ function adviseColumns(missing: readonly Column[], mapping: TableMapping): strin
 
 function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
   return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
+}
+
+/** One trigger of the catalog; SQLite tells its events in its text alone. */
+interface FoundTrigger {
+  readonly name: string
+  readonly text: string
+  readonly events?: readonly string[]
+}
+
+const SQLITE_TRIGGER =
+  /^create trigger (?:"(?:[^"]|"")*"\s*|[\w$]+\s+)(?:(?:before|after)\s+)?(insert|update|delete)\b/i
+
+/** Lists the writes that fire triggers which the library did not make. */
+function listFired(row: Row | undefined, { trigger: own }: TableMapping): readonly string[] {
+  // What `catalog` selects.
+  const found: FoundTrigger[] | null = JSON.parse(String(row?.triggers ?? null))
+  const foreign = (found ?? []).filter(({ name, text }) => name !== own?.name || text !== own.text)
+  return foreign.flatMap(({ text, events }) => {
+    if (events) return events
+    const [, event] = SQLITE_TRIGGER.exec(text) ?? []
+    // One that cannot be read counts for all.
+    if (!event) return ['insert', 'change']
+    return event.toLowerCase() === 'insert' ? ['insert'] : ['change']
+  })
 }
 
 function isTrue(value: unknown): boolean {

@@ -1,9 +1,8 @@
 // The indexes of a table: their names, and the columns or expressions in them.
-import { createHash } from 'node:crypto'
 import { indexesOf } from '../../store/shapes.ts'
 import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
-import { type Fragment, sql } from '../databases/sql-text.ts'
+import { type Fragment, shorten, sql } from '../databases/sql-text.ts'
 import type { ColumnExpression } from './columns.ts'
 
 export interface TableIndex {
@@ -56,14 +55,4 @@ export function buildIndexes(
     }
   })
   return [...unique, ...by]
-}
-
-/** Shortens a name that a database would cut: two cut names may be the same. */
-function shorten(name: string, longest: number): string {
-  if (Buffer.byteLength(name) <= longest) return name
-  const cut = Buffer.from(name)
-    .subarray(0, longest - 9)
-    .toString()
-    .replace(/\uFFFD+$/, '')
-  return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

@@ -5,7 +5,7 @@ import type { Item } from '../../base/values.ts'
 import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
 import { findField, listPaths } from '../../schema/fields.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
-import type { ForeignKey, SqlDatabase } from '../databases/database.ts'
+import type { ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import {
   buildColumn,
@@ -51,6 +51,8 @@ export class TableMapping {
   /** The columns that an update writes: not the id, nor the creation date. */
   readonly changing: readonly Column[]
   readonly versionColumn: string | undefined
+  /** The trigger that renews versions for other programs; absent without versions. */
+  readonly trigger: VersionTrigger | undefined
   /** The table's name, quoted. */
   readonly from: Fragment
   /** Every column to select, the version last. */
@@ -109,6 +111,11 @@ export class TableMapping {
     this.keys = keys.filter(({ field }) => (this.#byName.get(field)?.type ?? 'json') !== 'json')
     this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
     this.changing = this.columns.filter(column => column !== id && column !== this.created)
+    const updated = this.#byName.get(shape.updatedAt ?? '')?.column
+    this.trigger =
+      this.versionColumn === undefined
+        ? undefined
+        : database.renewVersion({ table, id: id.column, version: this.versionColumn, updated })
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
     this.all = this.select(({ readable }) => readable)
