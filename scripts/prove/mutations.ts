@@ -249,11 +249,10 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["const hasTags = headers['if-none-match'] !== undefined", 'const hasTags = false'],
     ["if (!matches(ifMatch, current, true)) return 'failed'", ''],
   ),
-  'one winner': breaking(
-    'src/store/memory-store.ts',
-    ['if (before?.version !== version) return undefined', 'if (!before) return undefined'],
-    ['if (row?.version !== version) return false', 'if (!row) return false'],
-  ),
+  'one winner': breaking('src/store/memory-store.ts', [
+    'if (before?.version !== version) return undefined',
+    'if (!before) return undefined',
+  ]),
   '`Idempotency-Key`': breaking(
     'src/operations/write/idempotency-key.ts',
     ["if (record.state !== 'new')", "if (record.state === 'running')"],
