@@ -40,7 +40,7 @@ async function serveItems(database: string, many: boolean): Promise<void> {
   const { DEFAULT_FORMATS, defineApi, defineCollection, sqlStore } = await published()
   // What is built has the types of its source.
   const built = (path: string) => import(new URL(path, process.env.BUILD).href)
-  const { harden } = (await built('node/node.js')) as typeof import('../src/node/node.ts')
+  const { harden } = (await built('node/harden.js')) as typeof import('../src/node/harden.ts')
   const { html } = (await built('html/html.js')) as typeof import('../src/html/html.ts')
   const db = await openKysely(engine, database)
   const define = (name: string) =>

@@ -4,7 +4,7 @@
 // Ours against clients of others, each with the server that belongs to it, in memory.
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { createClient } from '../src/client/client.ts'
+import { createClient } from '../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { openLine, serve } from '../test/client/line.ts'
 import { prepare } from './processes.ts'

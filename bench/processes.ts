@@ -41,8 +41,10 @@ export async function published() {
   if (BUILD === undefined) throw new Error('Nothing is built yet')
   // What is built has the types of its source.
   const main = (await import(BUILD)) as typeof import('../src/index.ts')
-  const path = new URL('sql/sql-store.js', BUILD).href
-  const sql = (await import(path)) as typeof import('../src/sql/sql-store.ts')
+  const load = (path: string) => import(new URL(path, BUILD).href)
+  // An earlier build has them in another file.
+  const found = await load('sql/index.js').catch(() => load('sql/sql-store.js'))
+  const sql: typeof import('../src/sql/index.ts') = found
   return { ...main, ...sql }
 }
 

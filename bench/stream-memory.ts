@@ -9,7 +9,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { z } from 'zod'
 import { defineApi, defineCollection, type Store } from '../src/index.ts'
-import { prepareSqlite, sqlStore } from '../src/sql/sql-store.ts'
+import { prepareSqlite, sqlStore } from '../src/sql/index.ts'
 import { inDirectory, report, watched } from './memory.ts'
 import { answerQuestions } from './questions.ts'
 

@@ -50,8 +50,8 @@ async function serve(name: StoreName, database: string): Promise<void> {
   const { defineApi, defineCollection, memoryStore, prepareSqlite, sqlStore } = await published()
   // What is built has the types of its source.
   const { harden } = (await import(
-    new URL('node/node.js', process.env.BUILD).href
-  )) as typeof import('../src/node/node.ts')
+    new URL('node/harden.js', process.env.BUILD).href
+  )) as typeof import('../src/node/harden.ts')
   const db =
     name === 'memory'
       ? undefined

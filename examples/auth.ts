@@ -1,5 +1,6 @@
 // Who may use the example with `--auth`: tokens of an issuer, a user with a password, or both.
-import { type Access, basic, bearerJwt, equalsInConstantTime, type Scheme } from 'rest-conventions'
+import { type Access, basic, bearerJwt, type Scheme } from 'rest-conventions'
+import { equalsInConstantTime } from 'rest-conventions/rules'
 import { OptionError } from './options.ts'
 
 export const COLLECTIONS = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']

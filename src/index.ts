@@ -9,7 +9,7 @@ export {
   type VersionOptions,
 } from './api.ts'
 export type { Access, AccessRule } from './auth/access.ts'
-export { basic, equalsInConstantTime } from './auth/basic.ts'
+export { basic } from './auth/basic.ts'
 export { bearerJwt } from './auth/bearer-jwt.ts'
 export { introspection } from './auth/introspection.ts'
 export type { Limiter, RateLimitOptions, RateLimitPolicy } from './auth/rate-limit.ts'
@@ -32,7 +32,6 @@ export type { Format, ReadContext, Representation } from './formats/format.ts'
 export { json } from './formats/json.ts'
 export { multipart } from './formats/multipart.ts'
 export { ndjson } from './formats/ndjson.ts'
-export { readBytes } from './formats/read-body.ts'
 export { xml } from './formats/xml/xml.ts'
 export type { CorsOptions } from './http/cors.ts'
 export type { Limits } from './http/limits.ts'
@@ -40,18 +39,7 @@ export type { HttpRequest } from './http/message.ts'
 export { DEFAULT_FORMATS } from './model/compile/build-api.ts'
 export type { CollectionOptions } from './model/compile/collection-options.ts'
 export { ConflictError } from './model/conflict-error.ts'
-// Some of these are here because inferred types of a program name them in its declarations.
-export type {
-  AnyCollection,
-  Def,
-  DefChanges,
-  DefInput,
-  DefItem,
-  DefMerge,
-  DefStored,
-  Made,
-  UnknownDef,
-} from './model/types/collection-types.ts'
+export type { AnyCollection } from './model/types/collection-types.ts'
 export type { FieldContext, FieldRole, OwnerOptions } from './model/types/field-roles.ts'
 export type {
   HookContext,

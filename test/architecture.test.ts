@@ -36,6 +36,7 @@ const SUBPATHS = [
   'sql',
   'store-authors',
   'testing',
+  'types',
 ]
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */

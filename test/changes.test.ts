@@ -1,7 +1,7 @@
 // What changes are answered with where the api says: the item itself.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../src/html/html.ts'
+import { html } from '../src/html/index.ts'
 import { DEFAULT_FORMATS, defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 

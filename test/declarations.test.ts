@@ -16,9 +16,9 @@ import {
   memoryStore,
   type OperationEvent,
 } from '../src/index.ts'
-import { harden } from '../src/node/node.ts'
+import { harden } from '../src/node/index.ts'
 import type { Schema } from '../src/schema/zod-fields.ts'
-import { storeCases } from '../src/testing/store-cases.ts'
+import { storeCases } from '../src/testing/index.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'
 
 const schema = z.object({

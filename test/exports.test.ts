@@ -8,15 +8,16 @@ const files = sourceFiles()
 /** The file of each entry point, by its subpath. */
 const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
-  client: 'client/client.ts',
+  client: 'client/index.ts',
   rules: 'rules/index.ts',
-  html: 'html/html.ts',
-  dialects: 'dialects/dialects.ts',
-  node: 'node/node.ts',
-  sql: 'sql/sql-store.ts',
-  s3: 's3/s3-blobs.ts',
+  html: 'html/index.ts',
+  dialects: 'dialects/index.ts',
+  node: 'node/index.ts',
+  sql: 'sql/index.ts',
+  s3: 's3/index.ts',
   store: 'store-authors/index.ts',
-  testing: 'testing/store-cases.ts',
+  testing: 'testing/index.ts',
+  types: 'types/index.ts',
 }
 
 /** The names a file of src exports, types marked as such. */
@@ -54,15 +55,16 @@ test('every entry point of the package is listed here', () => {
   expect(targets).toMatchInlineSnapshot(`
     [
       "./dist/index.js",
-      "./dist/client/client.js",
+      "./dist/client/index.js",
       "./dist/rules/index.js",
-      "./dist/html/html.js",
-      "./dist/dialects/dialects.js",
-      "./dist/node/node.js",
-      "./dist/sql/sql-store.js",
-      "./dist/s3/s3-blobs.js",
+      "./dist/html/index.js",
+      "./dist/dialects/index.js",
+      "./dist/node/index.js",
+      "./dist/sql/index.js",
+      "./dist/s3/index.js",
+      "./dist/types/index.js",
       "./dist/store-authors/index.js",
-      "./dist/testing/store-cases.js",
+      "./dist/testing/index.js",
       "./package.json",
     ]
   `)
@@ -80,7 +82,6 @@ test('rest-conventions', async () => {
       "csv",
       "defineApi",
       "defineCollection",
-      "equalsInConstantTime",
       "fileBlobs",
       "form",
       "introspection",
@@ -92,7 +93,6 @@ test('rest-conventions', async () => {
       "onRequest",
       "onResponse",
       "openApiDocument",
-      "readBytes",
       "sweepBlobs",
       "type Access",
       "type AccessRule",
@@ -111,12 +111,6 @@ test('rest-conventions', async () => {
       "type CollectionOptions",
       "type Contact",
       "type CorsOptions",
-      "type Def",
-      "type DefChanges",
-      "type DefInput",
-      "type DefItem",
-      "type DefMerge",
-      "type DefStored",
       "type Dialect",
       "type ErrorType",
       "type Failure",
@@ -137,7 +131,6 @@ test('rest-conventions', async () => {
       "type Limiter",
       "type Limits",
       "type List",
-      "type Made",
       "type Message",
       "type Messages",
       "type NewOf",
@@ -163,7 +156,6 @@ test('rest-conventions', async () => {
       "type Store",
       "type Target",
       "type Transaction",
-      "type UnknownDef",
       "type VersionOptions",
       "type VersionedApi",
       "type WriteOptions",
@@ -173,7 +165,7 @@ test('rest-conventions', async () => {
 })
 
 test('rest-conventions/client', async () => {
-  expect(await namesOf('client/client.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('client/index.ts')).toMatchInlineSnapshot(`
     [
       "ConflictError",
       "HttpError",
@@ -195,7 +187,7 @@ test('rest-conventions/client', async () => {
 })
 
 test('rest-conventions/html', async () => {
-  expect(await namesOf('html/html.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('html/index.ts')).toMatchInlineSnapshot(`
     [
       "buildPageView",
       "html",
@@ -213,6 +205,7 @@ test('rest-conventions/rules', async () => {
       "chooseReader",
       "comparer",
       "effectiveMethod",
+      "equalsInConstantTime",
       "errorBody",
       "evaluate",
       "fieldsOf",
@@ -246,6 +239,7 @@ test('rest-conventions/rules', async () => {
       "printSort",
       "problemBody",
       "rangeHolds",
+      "readBytes",
       "readPreconditions",
       "readQuery",
       "readWindow",
@@ -283,7 +277,7 @@ test('rest-conventions/rules', async () => {
 })
 
 test('rest-conventions/dialects', async () => {
-  expect(await namesOf('dialects/dialects.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('dialects/index.ts')).toMatchInlineSnapshot(`
     [
       "jsonServer",
       "simpleRest",
@@ -296,7 +290,7 @@ test('rest-conventions/dialects', async () => {
 })
 
 test('rest-conventions/node', async () => {
-  expect(await namesOf('node/node.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('node/index.ts')).toMatchInlineSnapshot(`
     [
       "harden",
       "shutDown",
@@ -363,7 +357,7 @@ test('rest-conventions/store', async () => {
 })
 
 test('rest-conventions/sql', async () => {
-  expect(await namesOf('sql/sql-store.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('sql/index.ts')).toMatchInlineSnapshot(`
     [
       "alterTableSql",
       "createTableSql",
@@ -383,7 +377,7 @@ test('rest-conventions/sql', async () => {
 })
 
 test('rest-conventions/s3', async () => {
-  expect(await namesOf('s3/s3-blobs.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('s3/index.ts')).toMatchInlineSnapshot(`
     [
       "s3Blobs",
       "type S3BlobOptions",
@@ -391,8 +385,23 @@ test('rest-conventions/s3', async () => {
   `)
 })
 
+test('rest-conventions/types', async () => {
+  expect(await namesOf('types/index.ts')).toMatchInlineSnapshot(`
+    [
+      "type Def",
+      "type DefChanges",
+      "type DefInput",
+      "type DefItem",
+      "type DefMerge",
+      "type DefStored",
+      "type Made",
+      "type UnknownDef",
+    ]
+  `)
+})
+
 test('rest-conventions/testing', async () => {
-  expect(await namesOf('testing/store-cases.ts')).toMatchInlineSnapshot(`
+  expect(await namesOf('testing/index.ts')).toMatchInlineSnapshot(`
     [
       "storeCases",
       "type StoreCase",

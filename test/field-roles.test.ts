@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../src/html/html.ts'
+import { html } from '../src/html/index.ts'
 import {
   type Api,
   DEFAULT_FORMATS,
@@ -13,7 +13,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { openApiDocument } from '../src/openapi/document.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { type Answer, type Init, type OpenHandler, openHandler } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'

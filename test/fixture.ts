@@ -1,7 +1,7 @@
 // The api of the specification, small: cars with options, models and the relation of the two,
 // accounts, photos as plain records; every store in memory.
 import { z } from 'zod'
-import { html } from '../src/html/html.ts'
+import { html } from '../src/html/index.ts'
 import {
   DEFAULT_FORMATS,
   defineApi,

@@ -16,7 +16,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { findApiDefinition, findCollectionDefinition } from '../src/model/definitions.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { eachHandler, type Init, listen } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 

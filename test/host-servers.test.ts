@@ -15,7 +15,7 @@ import {
   memoryStore,
 } from '../src/index.ts'
 import { findCollectionDefinition } from '../src/model/definitions.ts'
-import { harden } from '../src/node/node.ts'
+import { harden } from '../src/node/index.ts'
 import { fieldsOf } from '../src/rules/index.ts'
 
 const closing: (() => void)[] = []

@@ -11,7 +11,7 @@ import {
   memoryStore,
   type Scheme,
 } from '../src/index.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { type Answer, eachHandler, type OpenHandler, openHandler } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 

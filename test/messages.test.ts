@@ -1,7 +1,7 @@
 // Messages of errors in other words: by the option `messages`, by the schema, by the locale of zod.
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../src/html/html.ts'
+import { html } from '../src/html/index.ts'
 import {
   DEFAULT_FORMATS,
   defineApi,

@@ -18,9 +18,9 @@ import {
   memoryStore,
 } from '../src/index.ts'
 import { findApiDefinition } from '../src/model/definitions.ts'
-import { harden } from '../src/node/node.ts'
-import { s3Blobs } from '../src/s3/s3-blobs.ts'
-import { createTableSql, sqlStore } from '../src/sql/sql-store.ts'
+import { harden } from '../src/node/index.ts'
+import { s3Blobs } from '../src/s3/index.ts'
+import { createTableSql, sqlStore } from '../src/sql/index.ts'
 
 const client = { id: 'a', secret: 'b' }
 const endpoint = 'https://a.example/'

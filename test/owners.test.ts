@@ -1,7 +1,7 @@
 // Owners: who creates an item owns it, and nobody else changes it.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../src/html/html.ts'
+import { html } from '../src/html/index.ts'
 import { DEFAULT_FORMATS, defineApi, memoryStore, type Scheme } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'

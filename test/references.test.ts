@@ -11,7 +11,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { findApiDefinition } from '../src/model/definitions.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { openHandler } from './handlers.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'

@@ -9,7 +9,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { openDatabase } from './stores/sqlite.ts'
 import { defineUntyped } from './untyped.ts'
 

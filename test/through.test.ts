@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Scheme, type Store } from '../src/index.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'

@@ -9,7 +9,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
-import { sqlStore } from '../src/sql/sql-store.ts'
+import { sqlStore } from '../src/sql/index.ts'
 import type { Store } from '../src/store/store.ts'
 import { usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'

@@ -196,7 +196,7 @@ async function costOf(name: keyof typeof PROGRAMS): Promise<number> {
   const compilerOptions = {
     paths: {
       'rest-conventions': [join(types(), 'index.d.ts')],
-      'rest-conventions/client': [join(types(), 'client/client.d.ts')],
+      'rest-conventions/client': [join(types(), 'client/index.d.ts')],
     },
     typeRoots: [join(ROOT, 'node_modules/@types')],
   }

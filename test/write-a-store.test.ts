@@ -16,8 +16,8 @@ import {
   type StorePage,
   scanStore,
 } from '../src/store-authors/index.ts'
+import { type StoreCase, storeCases } from '../src/testing/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
-import { type StoreCase, storeCases } from '../src/testing/store-cases.ts'
 import { blocksOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -1,7 +1,7 @@
 // The apis that two builds answer the same requests with: each build makes them with its own zod.
 
 import type { z as Zod } from 'zod'
-import * as dialects from '../../src/dialects/dialects.ts'
+import * as dialects from '../../src/dialects/index.ts'
 import type { Api, HttpRequest, Scheme } from '../../src/index.ts'
 
 export type Library = typeof import('../../src/index.ts')

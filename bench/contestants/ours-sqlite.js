@@ -5,9 +5,12 @@ import { serve } from './ours.js'
 
 export const name = 'rest-conventions on SQLite'
 
+const load = path => import(new URL(path, process.env.BUILD))
+
 export async function start(cars) {
-  const { prepareSqlite, reuseStatements, sqlStore } = await import(
-    new URL('sql/sql-store.js', process.env.BUILD)
+  const { prepareSqlite, reuseStatements, sqlStore } = await load('sql/index.js').catch(
+    // an earlier build
+    () => load('sql/sql-store.js'),
   )
   const database = reuseStatements(new Database(process.env.DATABASE))
   const db = new Kysely({ dialect: new SqliteDialect({ database }) })

@@ -24,7 +24,7 @@ const direct = await createDatabase(server.url, `pooler_${process.pid}`)
 const bouncer = await startPgBouncer(direct)
 const begin = performance.now()
 const { otherEnds, ...harm } = await abortBesideOthers({
-  sql: values.build ? await published() : await import('../../src/sql/sql-store.ts'),
+  sql: values.build ? await published() : await import('../../src/sql/index.ts'),
   direct,
   pooled: bouncer.url,
   lists: Number(values.lists),

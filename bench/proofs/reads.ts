@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { preparePostgres, reuseStatements, sqlStore } from '../../src/sql/sql-store.ts'
+import { preparePostgres, reuseStatements, sqlStore } from '../../src/sql/index.ts'
 import { createDatabase, dropDatabase, startPostgres } from '../../test/stores/postgres-server.ts'
 import { readBesideWrites } from '../../test/stores/read-beside-writes.ts'
 import { SHAPE, text } from '../../test/stores/selections.ts'

@@ -25,7 +25,8 @@ const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }
 /**
  * Checks user and password. Answers 403 where the connection is neither TLS nor loopback.
  * @example
- * import { basic, equalsInConstantTime } from 'rest-conventions'
+ * import { basic } from 'rest-conventions'
+ * import { equalsInConstantTime } from 'rest-conventions/rules'
  * const scheme = basic({
  *   verify: (user, password) => (equalsInConstantTime(password, 'secret') ? { id: user } : undefined),
  * })

@@ -4,19 +4,6 @@ import type { Remote } from '../model/types/resource.ts'
 import { type ClientState, createProxy, createResource } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
-export type { ErrorEntry } from '../errors.ts'
-export type {
-  CallOptions,
-  List,
-  Page,
-  Remote,
-  Resource,
-  Target,
-  WriteOptions,
-} from '../model/types/resource.ts'
-export { ConflictError, HttpError } from './errors.ts'
-export type { SendOptions } from './send.ts'
-
 /** The numbers of the versions of an api; `undefined` where it has none. */
 export type VersionOf<A> = A extends { readonly versions: infer Versions }
   ? keyof Versions extends `v${infer Number extends number}`

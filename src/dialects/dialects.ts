@@ -8,8 +8,6 @@ import { type Parameter, printParameters, readWholeNumber, single } from '../htt
 import { checkOptions, oneOf, type Rules } from '../options.ts'
 import type { Dialect, DialectErrors, DialectList } from '../query.ts'
 
-export type { Dialect, DialectErrors, DialectList } from '../query.ts'
-
 function parameter(givenName: string, givenValue: string): Parameter {
   const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]
   if (`${name}${value}`.includes('\0')) throw invalid(name, 'it holds the character U+0000')

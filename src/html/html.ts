@@ -27,9 +27,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-export type { FormAction, PageLink, PageView } from './pages/page-view.ts'
-export { buildPageView }
-
 /** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. */
 export const html: Format = {
   name: 'html',

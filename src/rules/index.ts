@@ -1,9 +1,11 @@
 // The entry point `rest-conventions/rules`: every rule of HTTP as a pure function of plain values.
 
+export { equalsInConstantTime } from '../auth/basic.ts'
 export { printChallenge } from '../auth/credentials.ts'
 export type { ChallengeParameters } from '../auth/scheme.ts'
 export { errorBody, problemBody } from '../errors.ts'
 export { jsonPatch, mergePatch } from '../formats/patch.ts'
+export { readBytes } from '../formats/read-body.ts'
 export {
   type EntityTag,
   type EntityTags,

@@ -33,20 +33,6 @@ import { listStores, setMapping } from './statements/where.ts'
 import { tableStatements } from './table/create-table.ts'
 import { TableMapping } from './table/table-mapping.ts'
 
-export type { DatabaseName } from './databases/database.ts'
-export { alterTableSql, createTableSql } from './migrations.ts'
-export type { SqlStoreOptions } from './options.ts'
-export {
-  type PostgresClient,
-  type PostgresPool,
-  type PreparePostgresOptions,
-  preparePostgres,
-  reuseStatements,
-} from './session/drivers.ts'
-export { prepareSqlite } from './session/prepare-sqlite.ts'
-export type { ColumnOptions } from './table/columns.ts'
-export type { TableMappingOptions } from './table/table-mapping.ts'
-
 /** Runs work on the table of a store, once it is open. */
 type WithTable = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
 

@@ -25,7 +25,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../../src/index.ts'
-import { s3Blobs } from '../../src/s3/s3-blobs.ts'
+import { s3Blobs } from '../../src/s3/index.ts'
 
 const MIB = 1024 * 1024
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient, HttpError, type SendOptions } from '../../src/client/client.ts'
+import { createClient, HttpError, type SendOptions } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { serve } from './line.ts'
 

@@ -1,7 +1,7 @@
 // The client against a real server, over real sockets.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ConflictError, createClient, HttpError } from '../../src/client/client.ts'
+import { ConflictError, createClient, HttpError } from '../../src/client/index.ts'
 import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../../src/index.ts'
 import { openLine, serve } from './line.ts'
 

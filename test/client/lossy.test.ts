@@ -2,9 +2,9 @@
 // server refuses some. What clients asked for happens once each, on every store.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 import { openLine, serve } from './line.ts'

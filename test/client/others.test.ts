@@ -46,7 +46,7 @@ describe.skipIf(missing)('clients of other people', () => {
     if (!block) throw new Error(`docs/client.md has no block with ${text}`)
     const source = block.text
       .replaceAll("'rest-conventions'", `'${join(ROOT, 'src/index.ts')}'`)
-      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/client.ts')}'`)
+      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/index.ts')}'`)
     await writeFile(join(folder, name), source)
   }
 

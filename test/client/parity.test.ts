@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
 import { serve } from './line.ts'
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient, type SendOptions } from '../../src/client/client.ts'
+import { createClient, type SendOptions } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { type Fault, openLine, serve } from './line.ts'
 

@@ -50,7 +50,7 @@ let server: Awaited<ReturnType<typeof serve>>
 
 /** The client and the smoke test in one file. @param last what it does with them. */
 async function bundle(last: string): Promise<string> {
-  const contents = `import { createClient } from '../../src/client/client.ts'
+  const contents = `import { createClient } from '../../src/client/index.ts'
     import { smoke } from './runtimes/smoke.js'
     ${last}`
   const { outputFiles } = await build({

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
-const ENTRY = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))
+const ENTRY = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
 const MAX_BYTES = 4_800
 
 test(`with everything at most ${MAX_BYTES} bytes, minified and zipped, and nothing of the server`, async () => {

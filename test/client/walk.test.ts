@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { openLine, serve } from './line.ts'
 

@@ -3,12 +3,7 @@ import { createServer } from 'node:http'
 import { type Kysely, PostgresDialect } from 'kysely'
 import { buildShop, type Payment } from '../../examples/shop.ts'
 import { memoryStore, type Principal, type Scheme } from '../../src/index.ts'
-import {
-  preparePostgres,
-  prepareSqlite,
-  reuseStatements,
-  sqlStore,
-} from '../../src/sql/sql-store.ts'
+import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../../src/sql/index.ts'
 
 /** Whoever a request says that it comes from. */
 export const customers: Scheme = {

@@ -7,7 +7,7 @@ import express from 'express'
 import * as jose from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   type Access,
   basic,
@@ -16,7 +16,6 @@ import {
   DEFAULT_FORMATS,
   defineApi,
   defineCollection,
-  equalsInConstantTime,
   type HttpRequest,
   introspection,
   memoryBlobs,
@@ -25,6 +24,7 @@ import {
   type Scheme,
 } from '../../src/index.ts'
 import { findApiDefinition } from '../../src/model/definitions.ts'
+import { equalsInConstantTime } from '../../src/rules/index.ts'
 import { listen } from '../handlers.ts'
 import { createIdentity } from '../tls.ts'
 

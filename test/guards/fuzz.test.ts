@@ -2,8 +2,8 @@
 // FUZZ_RUNS=12000 FUZZ_SEED=1 npx vitest run test/guards/fuzz.test.ts
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
-import { html } from '../../src/html/html.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
+import { html } from '../../src/html/index.ts'
 import { csv, form, json, multipart, ndjson, xml } from '../../src/index.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { HOSTILE } from './hostile.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   type Api,
   basic,

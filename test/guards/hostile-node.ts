@@ -2,8 +2,8 @@
 // its cars; asked anything, it collects its garbage and tells its CPU time in microseconds.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
-import { harden } from '../../src/node/node.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
+import { harden } from '../../src/node/index.ts'
 import { example, seed } from '../fixture.ts'
 
 let failures = 0

@@ -1,7 +1,7 @@
 // Whatever is sent, the server answers in its own words and goes on (promises 1 to 5).
 import { XMLParser } from 'fast-xml-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { HOSTILE, type HostileRequest } from './hostile.ts'
 import { type Answer, converse, print, type Served, serve } from './wire.ts'

@@ -14,7 +14,7 @@ import {
   memoryStore,
   type Store,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import type { StoreOptions } from '../../src/store-authors/index.ts'
 import { type ExampleOptions, example, seed } from '../fixture.ts'
 import { listen } from '../handlers.ts'

@@ -17,9 +17,9 @@ import {
   type RequestEvent,
   type ResponseEvent,
 } from '../../src/index.ts'
-import { harden, shutDown } from '../../src/node/node.ts'
+import { harden, shutDown } from '../../src/node/index.ts'
 import { REQUEST_CHANNEL, RESPONSE_CHANNEL } from '../../src/server/events.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
 import { fetchChecked } from '../handlers.ts'
 import { newFile } from '../stores/sqlite.ts'

@@ -1,9 +1,9 @@
 // Pages bounded in bytes: what a page leaves out it says, and following its links finds every item once.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 

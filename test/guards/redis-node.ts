@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
-import { harden } from '../../src/node/node.ts'
+import { harden } from '../../src/node/index.ts'
 
 const [, , port, limit] = process.argv
 

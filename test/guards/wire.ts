@@ -1,7 +1,7 @@
 // Requests as bytes over a real socket, and what comes back: nothing between a test and the server.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { type HardenOptions, harden } from '../../src/node/node.ts'
+import { type HardenOptions, harden } from '../../src/node/index.ts'
 
 export interface Served {
   readonly server: Server

@@ -1,7 +1,7 @@
 // Error pages keep the submitted values, and no button on them does more than the request.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   type ApiOptions,
   defineApi,

@@ -1,7 +1,7 @@
 // Forms with files: empty file inputs, present files, missing files.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   blob,
   defineApi,

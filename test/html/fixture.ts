@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   blob,
   defineApi,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   defineApi,
   defineCollection,

@@ -1,7 +1,7 @@
 // Fields that name a parent: a select, or a search with suggestions; labels in tables; what is left out.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   type Access,
   type ApiOptions,

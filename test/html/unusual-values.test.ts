@@ -2,7 +2,7 @@
 // values outside of the schema.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { buildPageView, html } from '../../src/html/html.ts'
+import { buildPageView, html } from '../../src/html/index.ts'
 import { toLocalPath } from '../../src/html/markup.ts'
 import {
   type Access,

@@ -2,7 +2,7 @@
 // the declaration.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   DEFAULT_FORMATS,
   defineApi,

@@ -21,7 +21,7 @@ import {
   parseParameters,
   readQuery,
 } from '../../src/rules/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { HANDLER_NAMES, type OpenHandler, openHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 

@@ -1,7 +1,7 @@
 // `where`: a filter with `or`, `and` and `not` (conventions, "Filters").
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 import { askStores } from './ask.ts'

@@ -1,6 +1,6 @@
 // The dialects as tables: a stock client's parameters and ours.
 import { describe, expect, it } from 'vitest'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
 import { type Dialect, HttpError } from '../../src/index.ts'
 import { parseParameters } from '../../src/rules/index.ts'
 

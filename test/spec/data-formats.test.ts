@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/html.ts'
+import { html } from '../../src/html/index.ts'
 import {
   DEFAULT_FORMATS,
   defineApi,

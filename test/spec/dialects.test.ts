@@ -1,7 +1,7 @@
 // Conventions, "Reading": stock admin clients' parameters through both handlers.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
 import {
   defineApi,
   defineCollection,

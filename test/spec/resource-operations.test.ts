@@ -8,7 +8,7 @@ import {
   memoryStore,
   type Operation,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { carValues, example, seed } from '../fixture.ts'
 import { type Answer, eachHandler, type Init, listen, type OpenHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'

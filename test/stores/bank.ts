@@ -2,7 +2,7 @@
 import { type Kysely, PostgresDialect } from 'kysely'
 import { z } from 'zod'
 import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
-import { preparePostgres, sqlStore } from '../../src/sql/sql-store.ts'
+import { preparePostgres, sqlStore } from '../../src/sql/index.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export const ACCOUNTS = 6

@@ -1,7 +1,7 @@
 // A table that another program has made, with names and types of its own.
 import { CompiledQuery, type Kysely } from 'kysely'
 import { expect } from 'vitest'
-import { type SqlStoreOptions, sqlStore } from '../../src/sql/sql-store.ts'
+import { type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import { is, maybe, text } from './selections.ts'
 import { closing } from './several.ts'
 

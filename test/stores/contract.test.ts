@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest'
-import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
+import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import { finds, growTrees } from '../../src/testing/filtering.ts'
+import { storeCases } from '../../src/testing/index.ts'
 import { fill, shapeWith } from '../../src/testing/sample.ts'
-import { storeCases } from '../../src/testing/store-cases.ts'
 import { newFile, openDatabase } from './sqlite.ts'
 
 const STORES = {

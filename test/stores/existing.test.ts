@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineCollection, type Item } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
-import { type ColumnOptions, createTableSql, sqlStore } from '../../src/sql/sql-store.ts'
+import { type ColumnOptions, createTableSql, sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 

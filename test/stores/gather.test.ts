@@ -1,7 +1,7 @@
 // Reads of PostgreSQL that wait at the same time share statements, and nobody can tell.
 import { type CompiledQuery, sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { lockedBy, waitingFor } from './postgres-locks.ts'

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
-import { alterTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/sql-store.ts'
+import { alterTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { blob, defineApi, defineCollection, memoryBlobs } from '../../src/index.ts'
-import { createTableSql, sqlStore } from '../../src/sql/sql-store.ts'
+import { createTableSql, sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 

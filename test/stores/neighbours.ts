@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import type * as Sql from '../../src/sql/sql-store.ts'
+import type * as Sql from '../../src/sql/index.ts'
 import { ask } from './postgres-server.ts'
 import { by, SHAPE } from './selections.ts'
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
-import { type SqlStoreOptions, sqlStore } from '../../src/sql/sql-store.ts'
+import { type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
-import { sqlStore } from '../../src/sql/sql-store.ts'
-import { storeCases } from '../../src/testing/store-cases.ts'
+import { sqlStore } from '../../src/sql/index.ts'
+import { storeCases } from '../../src/testing/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 
 usePostgres()

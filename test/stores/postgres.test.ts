@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { DiskFullError } from '../../src/store/errors.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { SERVER_LISTS } from './plans.ts'

@@ -2,7 +2,7 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import { preparePostgres, reuseStatements } from '../../src/sql/sql-store.ts'
+import { preparePostgres, reuseStatements } from '../../src/sql/index.ts'
 import { createDatabase, dropDatabase, startPostgres } from './postgres-server.ts'
 import type { DatabaseServer } from './servers.ts'
 

@@ -2,7 +2,7 @@
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
-import { reuseStatements } from '../../src/sql/sql-store.ts'
+import { reuseStatements } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { newFile } from './sqlite.ts'
 

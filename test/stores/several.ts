@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Item } from '../../src/base/values.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Id, Shape, Store } from '../../src/store/store.ts'
 import { by, is, plain, SHAPE } from './selections.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { afterAll } from 'vitest'
-import { prepareSqlite, reuseStatements } from '../../src/sql/sql-store.ts'
+import { prepareSqlite, reuseStatements } from '../../src/sql/index.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'rest-conventions-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 // The stores with transactions, on each database: each opens one, and makes stores in it.
 import { memoryStore } from '../../src/index.ts'
-import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
+import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openPostgres } from './postgres.ts'
 import { newFile, openDatabase } from './sqlite.ts'

@@ -1,6 +1,6 @@
 // Transactions over several stores; those on one store are in the contract.
 import { describe, expect, test } from 'vitest'
-import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
+import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { by, shapeWith } from '../../src/testing/sample.ts'

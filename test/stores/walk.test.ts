@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { LimitOptions } from '../../src/http/limits.ts'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 

@@ -1,6 +1,6 @@
 // Mistakes that the compiler finds: each line that follows a directive does not compile.
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, type Store } from '../../src/index.ts'
 import { api, cars, options, type shots } from './use.ts'
 

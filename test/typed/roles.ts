@@ -1,6 +1,6 @@
 // Roles of fields: what a program may give, and what a client may.
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, type Store } from '../../src/index.ts'
 
 declare const store: Store

@@ -1,6 +1,6 @@
 // All features of the types, without an annotation.
 import { z } from 'zod'
-import { createClient } from '../../src/client/client.ts'
+import { createClient } from '../../src/client/index.ts'
 import { type BlobStore, blob, defineApi, defineCollection, type Store } from '../../src/index.ts'
 
 declare const store: Store

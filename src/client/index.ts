@@ -1,0 +1,14 @@
+// The entry point `rest-conventions/client`: the collections of an api as typed resources, over HTTP.
+export type { ErrorEntry } from '../errors.ts'
+export type {
+  CallOptions,
+  List,
+  Page,
+  Remote,
+  Resource,
+  Target,
+  WriteOptions,
+} from '../model/types/resource.ts'
+export { type Client, type ClientOptions, createClient, type VersionOf } from './client.ts'
+export { ConflictError, HttpError } from './errors.ts'
+export type { SendOptions } from './send.ts'

@@ -1,0 +1,4 @@
+// The entry point `rest-conventions/html`: every resource as a page for browsers.
+export { html } from './html.ts'
+export { buildPageView } from './pages/build-page-view.ts'
+export type { FormAction, PageLink, PageView } from './pages/page-view.ts'

@@ -1,0 +1,15 @@
+// The entry point `rest-conventions/sql`: stores in SQLite and PostgreSQL.
+export type { DatabaseName } from './databases/database.ts'
+export { alterTableSql, createTableSql } from './migrations.ts'
+export type { SqlStoreOptions } from './options.ts'
+export {
+  type PostgresClient,
+  type PostgresPool,
+  type PreparePostgresOptions,
+  preparePostgres,
+  reuseStatements,
+} from './session/drivers.ts'
+export { prepareSqlite } from './session/prepare-sqlite.ts'
+export { sqlStore } from './sql-store.ts'
+export type { ColumnOptions } from './table/columns.ts'
+export type { TableMappingOptions } from './table/table-mapping.ts'

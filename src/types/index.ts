@@ -1,0 +1,12 @@
+// The entry point `rest-conventions/types`: what inferred types of a program name in its declarations. No program
+// needs to write them.
+export type {
+  Def,
+  DefChanges,
+  DefInput,
+  DefItem,
+  DefMerge,
+  DefStored,
+  Made,
+  UnknownDef,
+} from '../model/types/collection-types.ts'
