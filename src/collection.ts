@@ -25,15 +25,7 @@ import {
 } from './model/compile/compile-references.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
-import type {
-  AnyCollection,
-  Def,
-  DefChanges,
-  DefInput,
-  DefItem,
-  Made,
-  MadeIds,
-} from './model/types/collection-types.ts'
+import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
 import type { CollectionDefinition } from './model/types/definition.ts'
 import { OPERATIONS, type Operation } from './model/types/operation.ts'
@@ -50,6 +42,8 @@ import { findOperator } from './store/operators.ts'
 import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
+// From there, so that declarations of programs find them by that name.
+import type { Def, DefChanges, DefInput, DefItem, Made } from './types/index.ts'
 
 /** A declared collection: give it to `defineApi`, or serve it alone by its handlers. */
 export interface Collection<D extends Def = Def> extends AnyCollection, Handlers {

@@ -17,6 +17,7 @@ const LAYERS = [
   'negotiate',
   'auth',
   'model',
+  'types',
   'openapi',
   'operations',
   'server',
@@ -36,7 +37,6 @@ const SUBPATHS = [
   'sql',
   'store-authors',
   'testing',
-  'types',
 ]
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */

@@ -388,6 +388,7 @@ test('rest-conventions/s3', async () => {
 test('rest-conventions/types', async () => {
   expect(await namesOf('types/index.ts')).toMatchInlineSnapshot(`
     [
+      "type ActionsOf",
       "type Def",
       "type DefChanges",
       "type DefInput",
@@ -395,6 +396,7 @@ test('rest-conventions/types', async () => {
       "type DefMerge",
       "type DefStored",
       "type Made",
+      "type OperationsOf",
       "type UnknownDef",
     ]
   `)
