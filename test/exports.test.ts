@@ -361,6 +361,7 @@ test('rest-conventions/sql', async () => {
     [
       "alterTableSql",
       "createTableSql",
+      "createTablesSql",
       "preparePostgres",
       "prepareSqlite",
       "reuseStatements",

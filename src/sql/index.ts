@@ -1,4 +1,5 @@
 // The entry point `rest-conventions/sql`: stores in SQLite and PostgreSQL.
+export { createTablesSql } from './create-tables.ts'
 export type { DatabaseName } from './databases/database.ts'
 export { alterTableSql, createTableSql } from './migrations.ts'
 export type { SqlStoreOptions } from './options.ts'

@@ -1,19 +1,42 @@
 // The references of a store to others of its database, and the order in which their tables are opened.
 
-import type { Store, StoreReference } from '../store/store.ts'
-import type { ForeignKey, KeyTarget } from './databases/database.ts'
+import type { Shape, Store, StoreReference } from '../store/store.ts'
+import type { DatabaseName, ForeignKey, KeyTarget } from './databases/database.ts'
+import { DATABASES } from './databases/databases.ts'
+import { TableMapping, type TableMappingOptions } from './table/table-mapping.ts'
+
+/** A store as its table is made. */
+export interface StoreDescription {
+  readonly shape: Shape
+  readonly options: TableMappingOptions
+  readonly database: DatabaseName
+}
 
 /** A store whose ids may be named by keys of others. */
-export interface Related {
+interface Related {
   readonly relations: Relations
   /** Its ids as its table is, once that is open; `undefined` where no key can name them. */
   findTarget(): Promise<KeyTarget | undefined>
-  /** Its ids as its table would be made. */
-  readonly target: KeyTarget
+  describe(): StoreDescription
 }
 
-/** Finds a store of the same database. */
-type FindRelated = (store: Store) => Related | undefined
+const related = new WeakMap<Store, Related>()
+
+/** Lets other stores refer to one. */
+export function registerRelated(store: Store, member: Related): void {
+  related.set(store, member)
+}
+
+/** Describes a store of SQL that a collection is attached to; `undefined` for any other. */
+export function describeStore(store: Store): StoreDescription | undefined {
+  return related.get(store)?.describe()
+}
+
+/** The ids of a store as its table would be made. */
+function plainTarget({ shape, options, database }: StoreDescription): KeyTarget {
+  const { table, id } = new TableMapping(shape, DATABASES[database], options)
+  return { table, column: id.column, type: id.made }
+}
 
 export class Relations {
   readonly #references = new Map<string, StoreReference>()
@@ -46,13 +69,14 @@ export class Relations {
   }
 
   /** Finds what the keys of a store name. What it refers to is opened first, or two processes wait for each other. */
-  async findKeys(self: Store, find: FindRelated): Promise<ForeignKey[]> {
+  async findKeys(self: Store): Promise<ForeignKey[]> {
     const keys = await Promise.all(
       [...this.#references.values()].map(async ({ field, store, onDelete = 'restrict' }) => {
-        const parent = find(store)
+        const parent = related.get(store)
         if (!parent) return []
-        const circular = store !== self && parent.relations.leadTo(self, find)
-        const target = store === self || circular ? parent.target : await parent.findTarget()
+        const circular = store !== self && parent.relations.leadTo(self)
+        const target =
+          store === self || circular ? plainTarget(parent.describe()) : await parent.findTarget()
         return target ? [{ ...target, field, onDelete, circular }] : []
       }),
     )
@@ -60,11 +84,11 @@ export class Relations {
   }
 
   /** Whether the references lead to a store. */
-  leadTo(wanted: Store, find: FindRelated, seen = new Set<Relations>()): boolean {
+  leadTo(wanted: Store, seen = new Set<Relations>()): boolean {
     if (seen.has(this)) return false
     seen.add(this)
     return [...this.#references.values()].some(
-      ({ store }) => store === wanted || find(store)?.relations.leadTo(wanted, find, seen),
+      ({ store }) => store === wanted || related.get(store)?.relations.leadTo(wanted, seen),
     )
   }
 }

@@ -23,7 +23,7 @@ import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
 import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
-import { type Related, Relations } from './relations.ts'
+import { Relations, registerRelated } from './relations.ts'
 import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
@@ -36,8 +36,8 @@ import { TableMapping } from './table/table-mapping.ts'
 /** Runs work on the table of a store, once it is open. */
 type WithTable = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
 
-/** A store, as its transactions and those that refer to it see it. */
-interface Participant extends Related {
+/** A store, as its transactions see it. */
+interface Participant {
   readonly shared: SharedDatabase
   /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
   enter(): void
@@ -83,7 +83,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   const relations = new Relations()
 
   async function openFor(shape: Shape): Promise<Table> {
-    const keys = await relations.findKeys(store, each => members.get(each))
+    const keys = await relations.findKeys(store)
     const opened = await openTable(shape, session, database, options, keys)
     for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_NO_KEY' })
     setMapping(store, opened.mapping)
@@ -245,17 +245,16 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     },
   }
   keepTransactions(store)
+  registerRelated(store, {
+    relations,
+    findTarget: async () => (await open()).target,
+    describe: () => ({ shape: attachedShape(), options, database: database.name }),
+  })
   members.set(store, {
     shared,
     enter,
     leave,
     open,
-    relations,
-    findTarget: async () => (await open()).target,
-    get target() {
-      const { table: name, id } = new TableMapping(attachedShape(), database, options)
-      return { table: name, column: id.column, type: id.made }
-    },
     bind(opened, transaction) {
       const inside: Store = {
         ...methodsOn(async work => {
