@@ -3,7 +3,7 @@
 import { suggestion } from './errors.ts'
 import { buildApi, POLICY_RULES } from './model/compile/build-api.ts'
 import { completeActions } from './model/compile/compile-actions.ts'
-import { replaceHooks } from './model/compile/compile-hooks.ts'
+import { addHooks } from './model/compile/compile-hooks.ts'
 import { relateCollections } from './model/compile/compile-references.ts'
 import { findCollectionDefinition, isCollection, keepApiDefinition } from './model/definitions.ts'
 import type { AnyCollection } from './model/types/collection-types.ts'
@@ -18,7 +18,7 @@ import type {
   TransactionOptions,
 } from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
-import type { CallScope } from './operations/context.ts'
+import { type CallScope, findName } from './operations/context.ts'
 import {
   assertValid,
   checkOptions,
@@ -41,6 +41,27 @@ export type Collections = Readonly<Record<string, AnyCollection>>
 /** Collections by name, or a list of them: the calls of a list are typed by the collection, not by its name. */
 type CollectionsOption = Collections | readonly AnyCollection[]
 
+/** What the type of an api tells of its collections. */
+type Named<C> = C extends readonly unknown[] ? Collections : C
+
+/** Hooks by collection: for collections that need each other. */
+type HooksOption<C> = {
+  readonly [N in keyof Named<C>]?: Hooks<DefOf<Named<C>, N>, Named<C>>
+}
+
+/** What actions without a `run` of their own do, by collection and action. */
+type RunsOption<C> = {
+  readonly [N in keyof Named<C>]?: RunOf<DefOf<Named<C>, N>, Named<C>>
+}
+
+/** Hooks and actions of collections that need each other: of an api, or of one of its versions. */
+interface ByName<C> {
+  /** Hooks by collection, typed with all names; they run before those of the collection itself. Default none. */
+  readonly hooks?: HooksOption<C> | undefined
+  /** What actions that are declared without `run` do, by collection; typed with all names. Default none. */
+  readonly actions?: RunsOption<C> | undefined
+}
+
 /** One version: its collections under `/v<number>/`. */
 export interface VersionOptions<
   V extends number = number,
@@ -55,37 +76,24 @@ export interface VersionOptions<
   readonly sunset?: Date | undefined
 }
 
-/** What the type of an api tells of its collections. */
-type Named<C> = C extends readonly unknown[] ? Collections : C
-
-/** Hooks by collection: for collections that need each other. */
-type HooksOption<C> = {
-  readonly [N in keyof Named<C>]?: Hooks<DefOf<Named<C>, N>, Named<C>>
-}
-
-/** What actions without a `run` of their own do, by collection and action. */
-type RunsOption<C> = {
-  readonly [N in keyof Named<C>]?: RunOf<DefOf<Named<C>, N>, Named<C>>
-}
-
 /** What `defineApi` takes: the collections, or versions of them, and the policies of all. */
 export type ApiOptions<
   C extends CollectionsOption = CollectionsOption,
   V extends readonly VersionOptions[] = readonly VersionOptions[],
 > = Policies &
   (
-    | { readonly versions: V; readonly collections?: undefined }
     | {
+        /** Each as an object; `defineVersion` makes one with hooks and actions of its own. */
+        readonly versions: V
+        readonly collections?: undefined
+      }
+    | (ByName<NoInfer<C>> & {
         /** By name (`{ cars, options }`), or as a list. */
         readonly collections: C
         /** Without a number the collections stand at the root. */
         readonly version?: number | undefined
         readonly versions?: undefined
-        /** Hooks of collections that need each other, by collection; typed with all names. Default none. */
-        readonly hooks?: HooksOption<NoInfer<C>> | undefined
-        /** What actions that are declared without `run` do, by collection; typed with all names. Default none. */
-        readonly actions?: RunsOption<NoInfer<C>> | undefined
-      }
+      })
   )
 
 /** The collections of one version, called in process. */
@@ -120,6 +128,16 @@ export interface Api<C = Collections> extends Handlers, Resources<C> {
   close(): Promise<void>
 }
 
+/**
+ * Defines a version with hooks and actions of its own, typed by its collections:
+ * `versions: [defineVersion({ version: 1, collections: { cars }, hooks: { cars: { … } } })]`.
+ */
+export function defineVersion<const V extends number, C extends CollectionsOption>(
+  options: VersionOptions<V, C> & ByName<NoInfer<C>>,
+): VersionOptions<V, C> {
+  return options
+}
+
 /** The versions of an api by name: `api.versions.v2.collection(cars)`. */
 type VersionsOf<V extends readonly VersionOptions[]> = {
   readonly [K in keyof V & `${number}` as V[K] extends VersionOptions
@@ -139,22 +157,28 @@ const COLLECTIONS = either(
   recordOf(COLLECTION),
 )
 
-const VERSION_RULES: Rules<VersionOptions> = {
+const VERSION_RULES: Rules<VersionOptions & PlainByName> = {
   version: needed(wholeFrom(1)),
+  hooks: OBJECT,
+  actions: OBJECT,
   collections: needed(COLLECTIONS),
   deprecated: DATE,
   sunset: DATE,
 }
 
-/** The options of `defineApi` without the types of its collections. */
-interface PlainApiOptions extends Policies {
-  readonly collections?: CollectionsOption
-  readonly version?: number | undefined
-  readonly versions?: readonly VersionOptions[] | undefined
+/** Hooks and actions by collection, without the types of these. */
+interface PlainByName {
   readonly hooks?: Readonly<Record<string, Hooks | undefined>> | undefined
   readonly actions?:
     | Readonly<Record<string, Readonly<Record<string, ActionRun | undefined>> | undefined>>
     | undefined
+}
+
+/** The options of `defineApi` without the types of its collections. */
+interface PlainApiOptions extends Policies, PlainByName {
+  readonly collections?: CollectionsOption
+  readonly version?: number | undefined
+  readonly versions?: readonly (VersionOptions & PlainByName)[] | undefined
 }
 
 const API_RULES: Rules<PlainApiOptions> = {
@@ -189,9 +213,14 @@ export function defineApi(options: object): unknown {
     (plain.versions === undefined) !== (plain.collections === undefined),
     'defineApi takes either collections or versions',
   )
-  const { version, collections = [] } = plain
-  const declared: readonly DeclaredVersion[] = plain.versions ?? [{ version, collections }]
-  const versions = declared.map(each => buildVersion(each, plain.versions ? {} : plain))
+  assertValid(
+    plain.versions === undefined || (!plain.hooks && !plain.actions),
+    'defineApi: with versions the hooks and actions are those of each: versions: [{ version: 1, collections, hooks }]',
+  )
+  const { version, collections = [], hooks, actions } = plain
+  const alone: DeclaredVersion = { version, collections, hooks, actions }
+  const declared = plain.versions ?? [alone]
+  const versions = declared.map(buildVersion)
   const names = new Set(versions.map(({ name }) => name))
   assertValid(names.size === versions.length, 'Two versions of the api have the same number')
   const definition = buildApi(versions, plain)
@@ -203,7 +232,7 @@ export function defineApi(options: object): unknown {
     return {
       collections: Object.fromEntries(Object.values(collections).map(each => [each.name, each])),
       collection: (collection: string | AnyCollection) =>
-        runtime.createResource(scope, nameOf(collection)),
+        runtime.createResource(scope, findName(version, collection)),
       transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
         runtime.runTransaction(scope, work, options),
     }
@@ -238,30 +267,23 @@ export function defineApi(options: object): unknown {
   return api
 }
 
-function nameOf(collection: string | AnyCollection): string {
-  return typeof collection === 'string' ? collection : collection.name
-}
-
-type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
-
 /** A version as it is declared; without a number its collections stand at the root. */
-type DeclaredVersion = Omit<VersionOptions, 'version'> & { readonly version?: number | undefined }
+type DeclaredVersion = Omit<VersionOptions, 'version'> &
+  PlainByName & { readonly version?: number | undefined }
 
-function buildVersion(
-  { version, collections, deprecated, sunset }: DeclaredVersion,
-  byName: ByName,
-): VersionDefinition {
+function buildVersion(declared: DeclaredVersion): VersionDefinition {
+  const { version, collections, deprecated, sunset } = declared
   return {
     name: version === undefined ? '' : `v${version}`,
     number: version,
-    collections: relate(collections, byName),
+    collections: relate(collections, declared),
     deprecated: deprecated?.getTime(),
     sunset: sunset?.getTime(),
   }
 }
 
 /** Relates the collections of one version, with the hooks and actions that `defineApi` declares by name. */
-function relate(collections: CollectionsOption, { hooks = {}, actions = {} }: ByName) {
+function relate(collections: CollectionsOption, { hooks = {}, actions = {} }: PlainByName) {
   const found = new Map<string, CollectionDefinition>()
   for (const [key, collection] of Object.entries(collections)) {
     const { name } = collection
@@ -280,7 +302,7 @@ function relate(collections: CollectionsOption, { hooks = {}, actions = {} }: By
   for (const [name, definition] of found) {
     const completed = {
       actions: completeActions(definition, actions[name]),
-      hooks: replaceHooks(definition, hooks[name]),
+      hooks: addHooks(definition, hooks[name]),
     }
     if (hooks[name] || actions[name])
       found.set(name, Object.freeze({ ...definition, ...completed }))

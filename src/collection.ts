@@ -238,7 +238,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     children: [],
     operations: new Set(options.operations ?? OPERATIONS),
     actions: compileActions(options),
-    hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {})),
+    hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {}), store),
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,

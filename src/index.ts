@@ -4,6 +4,7 @@ export {
   type Api,
   type ApiOptions,
   defineApi,
+  defineVersion,
   type Resources,
   type VersionedApi,
   type VersionOptions,

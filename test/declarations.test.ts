@@ -226,7 +226,7 @@ describe('a TypeError for what the types refuse', () => {
     [
       'a hook that is none',
       { hooks: { before: true } },
-      /before must be an object of functions by operation, or one function .*, not true/,
+      /before must be an object of functions by operation, one function .*, not true/,
     ],
     [
       'a row rule that is none',

@@ -82,6 +82,8 @@ test('rest-conventions', async () => {
       "csv",
       "defineApi",
       "defineCollection",
+      "defineVersion",
+      "equalsInConstantTime",
       "fileBlobs",
       "form",
       "introspection",

@@ -70,6 +70,7 @@ async function shop(make: () => Store, workTime = 5000) {
       },
     },
     hooks: {
+      transaction: true,
       after: {
         async create({ collection }, { id }) {
           await collection(orders).create({ product_id: id, state: 'announced' })
@@ -92,7 +93,11 @@ async function shop(make: () => Store, workTime = 5000) {
 }
 
 describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
-  const opened = async (workTime?: number) => shop(await open(), workTime)
+  const opened = async (workTime?: number) => {
+    const opening = await shop(await open(), workTime)
+    await opening.api.open()
+    return opening
+  }
 
   it('all changes of the work happen, or none', async () => {
     const { api, products, orders, stocks } = await opened()

@@ -1,6 +1,6 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 
-import { type Awaitable, type Item, isObject, type Json } from '../base/values.ts'
+import { type Awaitable, freezeDeep, type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
@@ -12,7 +12,7 @@ import { toProgramItem } from './in-process/program-items.ts'
 import { isVisible, requireItem, requireParent } from './items.ts'
 import { itemValidators } from './read/read.ts'
 import { representChanged } from './represent.ts'
-import { OperationTools, runBefore } from './run-hooks.ts'
+import { OperationTools, runAfter, runAfterWithin, runBefore } from './run-hooks.ts'
 import { runInTransaction } from './run-transaction.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 import { keepAnswer, runOncePerKey, toReadableAnswer } from './write/idempotency-key.ts'
@@ -29,15 +29,25 @@ export function act(
   context: OperationContext,
   action: ActionDefinition,
 ): Awaitable<OperationResult> {
+  const { hooks } = context.target.collection
+  const isRead = isSafe(action.method)
+  const withHooks = hooks.transaction && !isRead
   const work = async (key?: string) => {
-    const outcome = action.transaction
-      ? await runInTransaction(context, context.transaction, running =>
-          running.run(() => doWork(context, action, key, running)),
-        )
-      : await doWork(context, action, key)
+    const outcome =
+      action.transaction || withHooks
+        ? await runInTransaction(context, context.transaction, running =>
+            running.run(async () => {
+              const done = await doWork(context, action, key, running)
+              if (withHooks) await runAfterWithin(context, toHookResult(context, done), running)
+              return done
+            }),
+          )
+        : await doWork(context, action, key)
+    if (!withHooks && hooks.after.has(action.name))
+      await runAfter(context, toHookResult(context, outcome))
     return buildResult(context, action, outcome)
   }
-  if (isSafe(action.method) || context.idempotencyKey === undefined) return work()
+  if (isRead || context.idempotencyKey === undefined) return work()
   return runOncePerKey(context, work, answer =>
     buildResult(context, action, parseKeptAnswer(answer)),
   )
@@ -61,6 +71,13 @@ async function doWork(
   const outcome = await run(context, action, current, input, transaction)
   if (key !== undefined) await keepAnswer(context, transaction, key, toKeptAnswer(context, outcome))
   return outcome
+}
+
+/** Prepares the result of an action for `after` hooks: frozen, with write-only properties protected. */
+function toHookResult({ target }: OperationContext, { stored, data }: ActionOutcome): unknown {
+  if (stored) return toProgramItem(target.collection, stored)
+  freezeDeep(data)
+  return data
 }
 
 function toKeptAnswer({ target }: OperationContext, { stored, data }: ActionOutcome): Json[] {

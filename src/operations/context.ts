@@ -16,6 +16,7 @@ import {
   type Router,
   type RouteTarget,
 } from '../model/compile/routes.ts'
+import type { AnyCollection } from '../model/types/collection-types.ts'
 import type {
   ApiDefinition,
   CollectionDefinition,
@@ -61,12 +62,22 @@ export interface CallScope extends CallOptions {
 
 /** Creates the function that finds the resources of a scope; without a name its own collection. */
 export function createFind(scope: CallScope): Find {
-  const find = (collection: string | { readonly name: string } = scope.own?.name ?? '') =>
-    scope.runtime.createResource(
-      scope,
-      typeof collection === 'string' ? collection : collection.name,
-    )
+  const find = (collection: string | AnyCollection = scope.own?.name ?? '') =>
+    scope.runtime.createResource(scope, findName(scope.version, collection))
   return find as Find // a resource has the types of its collection
+}
+
+/** Finds the name of a collection. @throws TypeError for one that has its name in another version alone. */
+export function findName(version: VersionDefinition, collection: string | AnyCollection): string {
+  if (typeof collection === 'string') return collection
+  const { name, shape } = collection
+  const known = version.collections.get(name)
+  // An api may know more of the fields; the identity is that of the declaration.
+  if (!known || known.shape.identity === shape.identity) return name
+  const where = version.name === '' ? 'this api' : `${version.name} of this api`
+  throw new TypeError(
+    `${where} has another collection "${name}" than this one. Call this one by the version that has it: api.versions.v1.collection(${name}).`,
+  )
 }
 
 /** The body of a request, decoded. */
@@ -93,8 +104,6 @@ export interface OperationResult {
   readonly stored?: Stored | undefined
   /** The value for hooks and programs where there is no item: of a list, a count, an action. */
   readonly value?: unknown
-  /** Whether an earlier request with the same `Idempotency-Key` did the work: hooks ran then. */
-  readonly replayed?: true
 }
 
 /** Does the work of an operation. It throws `HttpError`s, and what the store, hooks and actions throw. */

@@ -2,7 +2,6 @@
 
 import { freezeDeep } from '../base/values.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
-import type { CompiledHooks } from '../model/types/compiled-hooks.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import type { Operation } from '../model/types/operation.ts'
 import { act } from './actions.ts'
@@ -10,7 +9,7 @@ import type { OperationContext, OperationResult, Perform } from './context.ts'
 import { toProgramItem } from './in-process/program-items.ts'
 import { compileList } from './read/list.ts'
 import { download, read } from './read/read.ts'
-import { createEvent, runAfter } from './run-hooks.ts'
+import { runAfter, runErrorHooks } from './run-hooks.ts'
 import { protectResult } from './write/enforce-field-roles.ts'
 import { compileWrites } from './write/plan.ts'
 
@@ -46,22 +45,22 @@ export function compileOperation(
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {
   const { error, after } = collection.hooks
-  // A write has its `after` hook in its plan.
-  const hasAfter = after.has(operation) && !WRITES.has(operation)
-  return hasAfter || error ? withHooks(perform, error, hasAfter) : perform
+  // Writes and actions run their `after` hooks themselves: once for each key.
+  const hasAfter = after.has(operation) && !action && !WRITES.has(operation)
+  return hasAfter || error.length > 0 ? withHooks(perform, hasAfter) : perform
 }
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
 
 /** Runs the `after` and `error` hooks. */
-function withHooks(perform: Perform, failed: CompiledHooks['error'], hasAfter: boolean): Perform {
+function withHooks(perform: Perform, hasAfter: boolean): Perform {
   return async context => {
     try {
       const result = await perform(context)
-      if (hasAfter && !result.replayed) await runAfter(context, toHookResult(context, result))
+      if (hasAfter) await runAfter(context, toHookResult(context, result))
       return result
     } catch (error) {
-      await failed?.(createEvent(context), error)
+      await runErrorHooks(context, error)
       throw error
     }
   }
@@ -69,9 +68,9 @@ function withHooks(perform: Perform, failed: CompiledHooks['error'], hasAfter: b
 
 /** Prepares a result for an `after` hook: frozen, with write-only properties protected. */
 function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
-  const { collection, action } = target
+  const { collection } = target
   if (stored) return toProgramItem(collection, stored)
-  const result = action ? value : protectResult(collection, value)
+  const result = protectResult(collection, value)
   // The list itself is not frozen: it is not the one that is printed, and a program may sort it.
   for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
   return result

@@ -1,7 +1,8 @@
-// What `onError` of an api is called with.
+// What ends a request: reported where it is a failure.
 import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { reportFailure } from '../operations/report-failure.ts'
 import { noteDiskFull } from './disk-full.ts'
 import { getRequestId } from './events.ts'
 
@@ -28,8 +29,5 @@ export function reportError(
 ): void {
   const { request, api } = context
   const requestId = getRequestId(context)
-  const failure = { reference: reference ?? requestId, error, request, requestId }
-  const tell = async () => api.onError(thrown, failure)
-  // A failing log may fail neither the answer nor the process.
-  tell().catch(() => {})
+  reportFailure({ api, request, requestId }, thrown, reference, error)
 }

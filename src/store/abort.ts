@@ -30,3 +30,11 @@ function listen(signal: AbortSignal): Set<() => void> {
   signal.addEventListener('abort', abort, { once: true })
   return callbacks
 }
+
+let never: AbortSignal | undefined
+
+/** Gives a signal that is never aborted. The first call creates it: Workers cannot while they load. */
+export function neverAborted(): AbortSignal {
+  never ??= new AbortController().signal
+  return never
+}

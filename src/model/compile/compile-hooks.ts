@@ -1,5 +1,17 @@
 // Hooks by operation, found once: each operation and action has its functions, or none.
-import { checkOptions, either, FUNCTION, OBJECT, type Rules, rulesFor } from '../../options.ts'
+import {
+  assertValid,
+  BOOLEAN,
+  checkOptions,
+  either,
+  FUNCTION,
+  listOf,
+  OBJECT,
+  type Rule,
+  type Rules,
+  rulesFor,
+} from '../../options.ts'
+import type { Store } from '../../store/store.ts'
 import type { AfterHook, BeforeHook, CompiledHooks } from '../types/compiled-hooks.ts'
 import type { CollectionDefinition } from '../types/definition.ts'
 import type { Hooks } from '../types/hooks.ts'
@@ -7,16 +19,27 @@ import { OPERATIONS } from '../types/operation.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
 
 const HOOK = either(
-  'an object of functions by operation, or one function for every operation',
+  'an object of functions by operation, one function for every operation, or a list of these two: [function, object]',
   FUNCTION,
   OBJECT,
+  listOf(either('one of them', FUNCTION, OBJECT)),
 )
-const HOOK_RULES: Rules<Hooks> = { before: HOOK, after: HOOK, error: FUNCTION }
+const HOOK_RULES: Rules<Hooks> = {
+  before: HOOK,
+  after: HOOK,
+  error: FUNCTION,
+  transaction: BOOLEAN,
+}
 
 const BEFORE_RULES = rulesFor(OPERATIONS, FUNCTION)
 const AFTER_RULES = rulesFor(['create', 'replace', 'patch', 'delete'], FUNCTION)
 
-const NO_HOOKS: CompiledHooks = { before: new Map(), after: new Map(), error: undefined }
+const NO_HOOKS: CompiledHooks = {
+  before: new Map(),
+  after: new Map(),
+  error: [],
+  transaction: false,
+}
 
 /** The operations that run the hooks of another. */
 const FOLLOWERS: ReadonlyMap<string, string> = new Map([
@@ -28,48 +51,79 @@ const FOLLOWERS: ReadonlyMap<string, string> = new Map([
  * Compiles the hooks of a collection.
  * @param where the start of each message.
  * @param actions the names of its actions: a hook for every operation runs for them too.
- * @throws TypeError for an unknown operation, and for anything but a function.
+ * @throws TypeError for an unknown operation, for anything but a function, and for a transaction that its store
+ * does not have.
  */
 export function compileHooks(
   where: string,
   hooks: Hooks | undefined,
   actions: Iterable<string>,
+  { transaction: transact }: Pick<Store, 'transaction'>,
 ): CompiledHooks {
   if (!hooks) return NO_HOOKS
   checkOptions(where, hooks, HOOK_RULES)
-  const { before, after, error } = hooks
-  if (typeof before === 'object') checkOptions(`${where}.before`, before, BEFORE_RULES)
-  if (typeof after === 'object') checkOptions(`${where}.after`, after, AFTER_RULES)
+  const { before, after, error, transaction = false } = hooks
+  assertValid(
+    !transaction || transact,
+    `${where}: transaction: true needs a store with transactions, such as sqlStore() or memoryStore()`,
+  )
   const names = [...OPERATIONS, SEARCH, DOWNLOAD, ...actions]
   return Object.freeze({
-    before: byOperation<BeforeHook>(before, names),
-    after: byOperation<AfterHook>(after, names),
-    error,
+    before: byOperation<BeforeHook>(`${where}.before`, before, BEFORE_RULES, names),
+    after: byOperation<AfterHook>(`${where}.after`, after, AFTER_RULES, names),
+    error: error ? [error] : [],
+    transaction,
   })
 }
 
-function byOperation<Hook>(hooks: object | undefined, names: readonly string[]): Map<string, Hook> {
-  const found = new Map<string, Hook>()
-  for (const name of hooks ? names : []) {
-    const own: unknown =
-      typeof hooks === 'function' ? hooks : Reflect.get(hooks ?? {}, FOLLOWERS.get(name) ?? name)
-    // `checkOptions` has seen that it is a function; its types are those of its declaration.
-    if (own !== undefined) found.set(name, own as Hook)
+function byOperation<Hook>(
+  where: string,
+  hooks: object | undefined,
+  rules: Readonly<Record<string, Rule>>,
+  names: readonly string[],
+): Map<string, readonly Hook[]> {
+  const given: readonly object[] = Array.isArray(hooks) ? hooks : hooks ? [hooks] : []
+  for (const each of given) if (typeof each !== 'function') checkOptions(where, each, rules)
+  const found = new Map<string, readonly Hook[]>()
+  for (const name of names) {
+    const own: unknown[] = given.flatMap(each =>
+      isTable(each) ? (Reflect.get(each, FOLLOWERS.get(name) ?? name) ?? []) : each,
+    )
+    // `checkOptions` has seen that they are functions; their types are those of their declaration.
+    if (own.length > 0) found.set(name, own as Hook[])
   }
   return found
 }
 
+/** Whether hooks are given by operation. */
+function isTable(hooks: object): boolean {
+  return typeof hooks !== 'function'
+}
+
 /**
- * Compiles the hooks that `defineApi` has for a collection; without any the collection keeps its own.
- * @throws TypeError where the collection declares hooks too.
+ * Adds the hooks that `defineApi` has for a collection: they run before its own.
+ * @throws TypeError as {@link compileHooks} does.
  */
-export function replaceHooks(
-  { name, hooks, actions }: CollectionDefinition,
+export function addHooks(
+  { name, hooks: own, actions, store }: CollectionDefinition,
   declared: Hooks | undefined,
 ): CompiledHooks {
-  if (!declared) return hooks
-  const where = `defineApi: hooks: ${name}`
-  if (hooks !== NO_HOOKS)
-    throw new TypeError(`${where}: the collection declares hooks too. Declare all in one place.`)
-  return compileHooks(where, declared, actions.keys())
+  if (!declared) return own
+  const first = compileHooks(`defineApi: hooks: ${name}`, declared, actions.keys(), store)
+  return Object.freeze({
+    before: join(first.before, own.before),
+    after: join(first.after, own.after),
+    error: [...first.error, ...own.error],
+    transaction: first.transaction || own.transaction,
+  })
+}
+
+function join<Hook>(
+  first: ReadonlyMap<string, readonly Hook[]>,
+  then: ReadonlyMap<string, readonly Hook[]>,
+): ReadonlyMap<string, readonly Hook[]> {
+  const names = new Set([...first.keys(), ...then.keys()])
+  return new Map(
+    [...names].map(name => [name, [...(first.get(name) ?? []), ...(then.get(name) ?? [])]]),
+  )
 }

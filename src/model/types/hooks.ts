@@ -79,7 +79,10 @@ export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> 
 /** The properties that every context of a hook or action has. */
 export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly principal: Principal | undefined
+  /** Aborted when the client has gone or its time is over; of an `after` hook of what is done never. */
   readonly signal: AbortSignal
+  /** A place for what the hooks of one operation, or an action and its hooks, tell each other: empty at first. */
+  readonly state: Record<string, unknown>
   /** The resources of the same api, as this principal. */
   readonly collection: Find<Own, Named>
   /**
@@ -99,7 +102,7 @@ interface OnItem<D extends Def, N> extends Changed<D, N> {
   readonly item: DefStored<D>
 }
 interface OnValue<D extends Def, In> {
-  /** The new item, checked by the schema. It may be changed in place. */
+  /** The new item, checked by the schema. A `before` hook may change it in place. */
   readonly value: Output<D['schema']>
   /** The input before the schema saw it; of a patch the merge patch, of a JSON Patch the properties it changes. */
   readonly input: In
@@ -128,12 +131,16 @@ export interface Before<D extends Def = UnknownDef, N = AnyNames> {
   delete?(event: OnItem<D, N>): Awaitable<void>
 }
 
-/** Functions after successful operations; `result` is the item after the operation, frozen. */
+/**
+ * Functions after successful operations; `result` is the item after the operation, frozen. The event is that of
+ * `before`: `value` is what was stored, frozen.
+ */
 export interface After<D extends Def = UnknownDef, N = AnyNames> {
-  create?(event: HookContext<D, N>, result: DefStored<D>): Awaitable<void>
-  replace?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
-  patch?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
-  delete?(event: Changed<D, N>, result: DefStored<D>): Awaitable<void>
+  create?(event: Creating<D, N>, result: DefStored<D>): Awaitable<void>
+  /** A PUT that creates an item runs `create` instead. */
+  replace?(event: Replacing<D, N>, result: DefStored<D>): Awaitable<void>
+  patch?(event: Patching<D, N>, result: DefStored<D>): Awaitable<void>
+  delete?(event: OnItem<D, N>, result: DefStored<D>): Awaitable<void>
 }
 
 /** The context of a hook for every operation. */
@@ -149,12 +156,15 @@ export interface OperationEvent extends HookContext {
   readonly item?: DefStored<UnknownDef>
   /** The input before the schema saw it; for a patch the patch alone. */
   readonly input?: unknown
-  /** The new item, or the input of an action, checked. It may be changed in place. */
+  /** The new item, or the input of an action, checked. A `before` hook may change it in place. */
   readonly value?: unknown
 }
 
+/** One function for every operation and action, functions by operation, or both: then the first runs first. */
+type HooksBy<Table, Every> = Table | Every | readonly [Every, Table] | undefined
+
 /**
- * Functions around the operations of one collection. Each is awaited. An error that one throws is answered,
+ * Functions around the operations of one collection. Each is awaited. An error of `before` or `error` is answered,
  * an `HttpError` as it is.
  */
 export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
@@ -163,14 +173,22 @@ export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
    * action. A returned object replaces `value`: dates become texts, and changed properties are checked by the
    * schema (400). The input of an action is not checked again.
    */
-  readonly before?: Before<D, N> | ((event: OperationEvent) => unknown) | undefined
+  readonly before?: HooksBy<Before<D, N>, (event: OperationEvent) => unknown>
   /**
    * Runs after success; `result` is the item, the items, the count or the result of the action, frozen. It runs once
-   * for each `Idempotency-Key`, not when an earlier answer is repeated.
+   * the change is committed: in a transaction after that, and not where it is undone. An error that it throws goes to
+   * `onError`, and the client has its answer. It runs once for each `Idempotency-Key`.
    */
-  readonly after?: After<D, N> | ((event: OperationEvent, result: unknown) => unknown) | undefined
+  readonly after?: HooksBy<After<D, N>, (event: OperationEvent, result: unknown) => unknown>
   /** Runs after every failure, also after a 4xx. */
   readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
+  /**
+   * Whether `before`, the change and `after` are one transaction: all of it happens, or none. An error of `after` is
+   * answered then. The database may ask for another run, so hooks may run several times, for `workTime` at most; what
+   * they do elsewhere is not undone. Reads and GET actions run without. Default false.
+   * @throws TypeError where the store has no transactions.
+   */
+  readonly transaction?: boolean | undefined
 }
 
 type CheckedInput<In> = In extends SomeSchema ? Output<In> : undefined

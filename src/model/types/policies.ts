@@ -71,7 +71,7 @@ export interface Policies {
   readonly health?: boolean | undefined
   /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */
   readonly serverTiming?: boolean | undefined
-  /** Called for every failure that was answered with a 5xx. Default: `console.error`. */
+  /** Called for every failure that was answered with a 5xx, and for every `after` hook that failed. Default: `console.error`. */
   readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
   /**
    * Messages of error responses, by the `type` of the issue. Errors of calls in process keep their messages.
@@ -80,13 +80,13 @@ export interface Policies {
   readonly messages?: Messages | undefined
 }
 
-/** A failure that was answered with a 5xx, for `onError`. */
+/** A failure that was answered with a 5xx, or that of an `after` hook, for `onError`. */
 export interface Failure {
   /** The id that the client can quote: the one in the message of a 500, else `requestId`. */
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest
-  /** The `X-Request-Id` of the answer. */
+  /** The `X-Request-Id` of the answer; of a hook that fails in a call of a program one of its own. */
   readonly requestId: string
 }
 

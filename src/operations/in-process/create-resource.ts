@@ -10,6 +10,7 @@ import type { ActionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Resource, WriteOptions } from '../../model/types/resource.ts'
 import { ANYTHING, checkOptions, type Rules } from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
+import { neverAborted } from '../../store/abort.ts'
 import type { Id } from '../../store/store.ts'
 import { CallContext, type CallScope, type OperationResult, type Perform } from '../context.ts'
 import { compileOperation } from '../perform.ts'
@@ -43,9 +44,6 @@ class ProgramRequest implements HttpRequest {
   /** Only a request of a client has a time limit. */
   abort(): void {}
 }
-
-/** A signal that is never aborted, for calls without one. The first call creates it: Workers cannot while they load. */
-let never: AbortSignal | undefined
 
 interface Call {
   readonly value?: unknown
@@ -87,8 +85,7 @@ export function createResource(scope: CallScope, name: string): Resource {
       checkOptions(`The options of ${name}.${operation}`, options, rules)
     }
     const value = collection.blobs && hasFiles(input) ? await readFiles(input) : input
-    never ??= new AbortController().signal
-    const signal = options?.signal ?? scope.signal ?? never
+    const signal = options?.signal ?? scope.signal ?? neverAborted()
     const target = { version, collection, ...place }
     const method = target.action?.method ?? METHODS[operation] ?? 'GET'
     const request = new ProgramRequest(method, signal)

@@ -162,8 +162,7 @@ export async function runOncePerKey(
   const messages = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, context.uploads), ...messages])
   const record = await store.claim(key, fingerprint, context.storeOptions)
-  if (record.state !== 'new')
-    return { ...(await replay(findAnswer(record, fingerprint))), replayed: true }
+  if (record.state !== 'new') return replay(findAnswer(record, fingerprint))
   try {
     return await work(key)
   } catch (error) {

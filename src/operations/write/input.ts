@@ -3,7 +3,6 @@
 import {
   type Awaitable,
   andThen,
-  freezeDeep,
   type Item,
   isObject,
   type Json,
@@ -19,18 +18,15 @@ import {
   toHttpError,
 } from '../../errors.ts'
 import { mergeForm } from '../../formats/form-values.ts'
-import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../../formats/patch.ts'
 import { invalidIdReason, normalizeId, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import type { Stored } from '../../store/store.ts'
-import { toProgramItem } from '../in-process/program-items.ts'
 import { assertVisible } from '../items.ts'
-import { runAfter, runBefore } from '../run-hooks.ts'
 import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'
-import { findNamed, immutableField, toChanges } from './enforce-field-roles.ts'
+import { findNamed, immutableField } from './enforce-field-roles.ts'
 import { completeUnchanged } from './idempotency-key.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write.ts'
@@ -214,38 +210,6 @@ export function validatePatched({
 /** Takes the checked values, where no hook changes them. */
 export function takeChecked({ checked }: Write<'checked'>): Item {
   return checked
-}
-
-/** Runs the `before` hook on checked values. */
-export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {
-  const { call, checked, current: stored, transaction } = write
-  // The hook may change the value in place, and parts of it belong to the stored item, too.
-  const value = structuredClone(checked)
-  const input = readInput(write)
-  freezeDeep(input)
-  return andThen(runBefore(call, { stored, input, value }, value, transaction), returned => {
-    const json = toJson(returned)
-    // A result that is no object as JSON, such as a Date, is ignored.
-    return isObject(json) ? json : value
-  })
-}
-
-/** Runs the `before` hook of a deletion. */
-export function runBeforeDelete(write: Write<'current'>): Awaitable<void> {
-  const { call, current: stored, transaction } = write
-  return andThen(runBefore(call, { stored }, undefined, transaction), ignore)
-}
-
-function ignore(): void {}
-
-/** Runs the `after` hook of a write. */
-export function runAfterHook({ call, stored, transaction }: Write<'stored'>): Awaitable<void> {
-  return runAfter(call, toProgramItem(call.target.collection, stored), transaction)
-}
-
-/** Reads the input for hooks: a JSON Patch as its changes by property, as a merge patch is. */
-function readInput({ call, body, own, checked }: Write<'checked'>): Json | undefined {
-  return own && call.body?.type === JSON_PATCH_TYPE ? toChanges(own, checked) : body
 }
 
 /** Checks what the hook has changed. It cannot change what the server adds. @throws HttpError 400 */

@@ -3,6 +3,7 @@
 
 import { memoize } from '../../base/memoize.ts'
 import { andThen, type Item } from '../../base/values.ts'
+import type { CompiledHooks } from '../../model/types/compiled-hooks.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
@@ -12,6 +13,7 @@ import * as refs from './check-references.ts'
 import * as fields from './enforce-field-roles.ts'
 import { deleteDoomed } from './enforce-references.ts'
 import { findDoomed } from './find-doomed.ts'
+import * as around from './hooks.ts'
 import * as keys from './idempotency-key.ts'
 import * as input from './input.ts'
 import * as conditions from './preconditions.ts'
@@ -28,10 +30,10 @@ export function planCreate(collection: CollectionDefinition): Steps<'result'> {
     .check(conditions.refuseIfMatch, 412)
     .set('body', input.requireBody, 400)
     .within(keys.claimKey, [409, 422], keyed =>
-      createItem(keyed, collection, 'create')
+      createItem(keyed, collection, false)
         .check(blobs && contents.keepUploads)
-        .set('result', results.answerCreated)
-        .check(hooks.after.has('create') && input.runAfterHook),
+        .check(runsAfter(hooks, 'create') && around.runAfterHook)
+        .set('result', results.answerCreated),
     )
 }
 
@@ -56,8 +58,8 @@ export function planChange(
       })
       .check(blobs && contents.keepUploads)
       .check(blobs && contents.removeReplacedContents)
-      .set('result', creates ? results.answerReplaced : results.answerChanged)
-      .check(hooks.after.has(operation) && input.runAfterHook),
+      .check(runsAfter(hooks, operation, creates) && around.runAfterHook)
+      .set('result', creates ? results.answerReplaced : results.answerChanged),
   )
 }
 
@@ -73,17 +75,20 @@ export function planDelete(collection: CollectionDefinition): Steps<'result'> {
           .check(owner && fields.requireOwnItem, 401, 403, 404)
           .check(conditions.evaluatePreconditions, 412)
           .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
-          .check(hooks.before.has('delete') && input.runBeforeDelete)
-          .within(cascades && store.runAtomically, [], atomic =>
-            atomic
-              .try('doomed', cascades && findDoomed, 409)
-              .try('stored', cascades ? deleteDoomed : store.deleteItem, 409),
+          .within(hooks.transaction && around.runWithHooks, [], whole =>
+            whole
+              .check(hooks.before.has('delete') && around.runBeforeDelete)
+              .within(cascades && store.runAtomically, [], atomic =>
+                atomic
+                  .try('doomed', cascades && findDoomed, 409)
+                  .try('stored', cascades ? deleteDoomed : store.deleteItem, 409),
+              ),
           ),
       )
+      .check(runsAfter(hooks, 'delete') && around.runAfterHook)
       // Before its contents are removed: small ones are inline.
       .set('result', results.answerDeleted)
-      .check(blobs && contents.removeAllContents)
-      .check(hooks.after.has('delete') && input.runAfterHook),
+      .check(blobs && contents.removeAllContents),
   )
 }
 
@@ -96,17 +101,30 @@ export function planUpdate(collection: CollectionDefinition): Steps {
     .check(blobs && contents.removeReplacedContents)
 }
 
-/** A new item, from its body to the store. */
+/** Whether hooks run once the write is committed. In one transaction with it they are run there. */
+function runsAfter(
+  { after, transaction }: CompiledHooks,
+  operation: string,
+  creates = false,
+): boolean {
+  return !transaction && (after.has(operation) || (creates && after.has('create')))
+}
+
+/** Whether references need a transaction of their own. */
+function locks({ guarded, hooks }: CollectionDefinition, isUpdate = false): boolean {
+  return guarded.size > 0 && (isUpdate || !hooks.transaction)
+}
+
+/** A new item, from its body to the store; a PUT names it. */
 function createItem(
   start: Steps<'body'>,
   collection: CollectionDefinition,
-  operation: 'create' | 'replace',
+  isNamed: boolean,
 ): Steps<'body' | 'stored'> {
   const { blobs, hooks, references, roles, visible } = collection
-  const isNamed = operation === 'replace'
   const ownId = input.choosesId(collection)
   const refers = references.size > 0
-  const hasHook = hooks.before.has(operation)
+  const hasHook = hooks.before.has('create')
   return start
     .within(input.reportIssuesTogether, [], issues =>
       issues
@@ -120,15 +138,18 @@ function createItem(
         .set('checked', input.validateNew, 400),
     )
     .check(hasHook && refers && refs.requireReferences, 400)
-    .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
-    .refine('values', hasHook && input.validateAgain, 400)
-    .within(collection.guarded.size > 0 && refs.lockReferences, [], atomic =>
-      atomic
-        .check(ownId && input.requireValidId, 400)
-        .check(input.requireSize, 413)
-        .check(visible && input.requireVisible, 403)
-        .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
-        .set('stored', store.storeNew, 409),
+    .within(hooks.transaction && around.runWithHooks, [], whole =>
+      whole
+        .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
+        .refine('values', hasHook && input.validateAgain, 400)
+        .within(locks(collection) && refs.lockReferences, [], atomic =>
+          atomic
+            .check(ownId && input.requireValidId, 400)
+            .check(input.requireSize, 413)
+            .check(visible && input.requireVisible, 403)
+            .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
+            .set('stored', store.storeNew, 409),
+        ),
     )
 }
 
@@ -139,7 +160,7 @@ function createByPut(
 ): Steps<'body' | 'stored'> {
   return absent
     .check(conditions.authorizeCreate, 401, 403)
-    .within(conditions.retryIfTaken, [], taken => createItem(taken, collection, 'replace'))
+    .within(conditions.retryIfTaken, [], taken => createItem(taken, collection, true))
 }
 
 /** An item that is changed, from the body to the store. */
@@ -177,15 +198,18 @@ function changeItem(
         .check(roles && roles.immutable.size > 0 && fields.refuseImmutable, 400),
     )
     .check(hasHook && refers && refs.requireReferences, 400)
-    .set('values', hasHook ? input.runBeforeHook : input.takeChecked)
-    .refine('values', hasHook && input.validateAgain, 400)
-    .endWith('stored', !replaces && input.stopIfUnchanged)
-    .within(collection.guarded.size > 0 && refs.lockReferences, [], atomic =>
-      atomic
-        .check(input.requireSize, 413)
-        .check(visible && input.requireVisible, 403)
-        .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
-        .try('stored', store.storeChange, 409),
+    .within(!isUpdate && hooks.transaction && around.runWithHooks, [], whole =>
+      whole
+        .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
+        .refine('values', hasHook && input.validateAgain, 400)
+        .endWith('stored', !replaces && input.stopIfUnchanged)
+        .within(locks(collection, isUpdate) && refs.lockReferences, [], atomic =>
+          atomic
+            .check(input.requireSize, 413)
+            .check(visible && input.requireVisible, 403)
+            .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
+            .try('stored', store.storeChange, 409),
+        ),
     )
 }
 
