@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { CallContext } from './context.ts'
 
-type Caller = Pick<CallContext, 'api' | 'request'> & { requestId?: string | undefined }
+type FailedCall = Pick<CallContext, 'api' | 'request'> & { requestId?: string | undefined }
 
 /**
  * Calls `onError` with what was thrown.
  * @param error that the client got. Default: a 500 for a failure that no client hears of.
  */
 export function reportFailure(
-  { api, request, requestId = randomUUID() }: Caller,
+  { api, request, requestId = randomUUID() }: FailedCall,
   thrown: unknown,
   reference = requestId,
   error = thrown instanceof HttpError ? thrown : internalError(thrown, reference),

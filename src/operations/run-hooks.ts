@@ -9,7 +9,7 @@ import { toProgramItem } from './in-process/program-items.ts'
 import { reportFailure } from './report-failure.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
-type State = HookContext['state']
+type HookState = HookContext['state']
 
 /** What a hook gets besides the context of its operation. */
 export interface HookValues {
@@ -22,12 +22,15 @@ export interface HookValues {
 }
 
 /** What the hooks of a call that runs have been told, and what they share. */
-const told = new WeakMap<OperationContext, { readonly values: HookValues; readonly state: State }>()
+const told = new WeakMap<
+  OperationContext,
+  { readonly values: HookValues; readonly state: HookState }
+>()
 
 /** What hooks and actions get: resources are created when they are first used. */
 export class OperationTools implements HookContext {
   readonly principal: Principal | undefined
-  readonly state: State
+  readonly state: HookState
   readonly #context: OperationContext
   readonly #transaction: RunningTransaction | undefined
   readonly #isDone: boolean
