@@ -39,7 +39,7 @@ export async function rollBack<R>(
 export function requireRollback({ collection, action }: CollectionTarget): void {
   if (!collection.store.transaction || !collection.store.database)
     throw cannotRollBack(`The store of ${collection.name} has no transactions`)
-  if (action && !action.transaction)
+  if (action && !action.transaction && !collection.hooks.transaction)
     throw cannotRollBack(`The action ${action.name} is not declared with transaction: true`)
 }
 
