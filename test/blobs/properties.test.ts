@@ -391,7 +391,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
 
   it('in process a new content replaces the record beside it', async () => {
     const { api, flat } = await start()
-    const calls = api.collection(flat)
+    const calls = api.versions.v1.collection(flat)
     const { id, comment, photo } = await calls.create({ comment: 'A', photo: { data: BASE64 } })
     const ambiguous = { comment, photo, photo_data: OTHER }
     const changed = await calls.replace(id, ambiguous)
