@@ -206,6 +206,7 @@ test('rest-conventions/rules', async () => {
       "chooseReader",
       "comparer",
       "effectiveMethod",
+      "equalsInConstantTime",
       "errorBody",
       "evaluate",
       "fieldsOf",
