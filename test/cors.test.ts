@@ -9,6 +9,7 @@ const EXPOSED = [
   'Accept',
   'Accept-Patch',
   'Accept-Post',
+  'Accept-Query',
   'Accept-Ranges',
   'Allow',
   'Content-Disposition',
@@ -108,10 +109,10 @@ describe('open to any origin, the default', () => {
 
       it('a preflight has the methods, the headers, and their lifetime', async () => {
         for (const [target, methods] of [
-          ['/things', 'GET, POST, HEAD, OPTIONS'],
+          ['/things', 'GET, QUERY, POST, HEAD, OPTIONS'],
           ['/things/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
           ['/health', 'GET, HEAD, OPTIONS'],
-          ['/nothing', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
+          ['/nothing', 'GET, QUERY, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
         ] as const) {
           const answer = await handler.request(made().path(target), {
             method: 'OPTIONS',

@@ -35,7 +35,7 @@ export async function describedBy(
     return [template, answer.json] as const
   })
   const document = {
-    openapi: '3.1.0',
+    openapi: '3.2.0',
     info: { title: 'An api', version: '1' },
     paths: Object.fromEntries(await Promise.all(items)),
   } as unknown as Part // what JSON holds is made of such parts

@@ -35,7 +35,7 @@ export interface Cors {
 
 /** The response headers that a script of a listed origin may read; `*` is not allowed with credentials. */
 const EXPOSED =
-  'Accept, Accept-Patch, Accept-Post, Accept-Ranges, Allow, Content-Disposition, ' +
+  'Accept, Accept-Patch, Accept-Post, Accept-Query, Accept-Ranges, Allow, Content-Disposition, ' +
   'Content-Location, Content-Range, Deprecation, ETag, Link, Location, Preference-Applied, ' +
   'RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, ' +
   'X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Result-Count, X-Total-Count'

@@ -19,6 +19,8 @@ const WRITE: MethodTraits = { ...NOTHING, readsBody: true }
 const METHODS: ReadonlyMap<string, MethodTraits> = new Map([
   ['GET', { ...READ, ranged: true }],
   ['HEAD', READ],
+  // RFC 10008: a GET whose parameters stand in its body.
+  ['QUERY', { ...READ, readsBody: true, ranged: true }],
   ['OPTIONS', { ...NOTHING, safe: true }],
   ['POST', WRITE],
   ['PUT', WRITE],

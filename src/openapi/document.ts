@@ -1,6 +1,7 @@
 // The OpenAPI document of an api, or of one of its versions.
 
-import type { Item } from '../base/values.ts'
+import { memoize } from '../base/memoize.ts'
+import { type Item, omit } from '../base/values.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import { listRoutes, type Route, type RouteTarget, toUriTemplate } from '../model/compile/routes.ts'
 import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
@@ -62,8 +63,19 @@ export function openApiDocument(
 
 /** Adds the version of OpenAPI and the address of the api's root to a document. */
 export function withServer(document: Item, base: string, version: OpenApiVersion = '3.1'): Item {
-  return { openapi: PATCHES[version], servers: [{ url: base || '/' }], ...document }
+  const described = version === '3.1' ? withoutQuery(document) : document
+  return { openapi: PATCHES[version], servers: [{ url: base || '/' }], ...described }
 }
+
+/** Leaves the method QUERY out: a path item has it since OpenAPI 3.2. */
+const withoutQuery = memoize((document: Item): Item => {
+  const paths = Object.entries(document.paths as Item).map(([path, item]) => {
+    return [path, omit(item as Item, QUERY)] // as `describePath` builds them
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+})
+
+const QUERY: ReadonlySet<string> = new Set(['query'])
 
 /**
  * Builds a document without its servers.

@@ -60,6 +60,7 @@ export function buildHeaderParameters(described: MethodDescription): object[] {
 }
 
 const RESPONSE: Headers = {
+  'Accept-Query': ['The media types of a QUERY here (RFC 10008)', TEXT],
   'Accept-Ranges': ['The unit of Range', TEXT],
   Allow: ['The allowed methods', TEXT],
   'Content-Disposition': ['The name of the file', TEXT],
@@ -69,7 +70,7 @@ const RESPONSE: Headers = {
   ETag: ['The state: for If-Match and If-None-Match', TEXT],
   'Last-Modified': ['When it last changed', TEXT],
   Link: ['Addresses of other pages or documents (RFC 8288)', TEXT],
-  Location: ['The address of the item', { ...TEXT, format: 'uri' }],
+  Location: ['The address of the item, or of the same query as a GET', { ...TEXT, format: 'uri' }],
   'Preference-Applied': ['The preference that was applied', TEXT],
   RateLimit: ['What is left of each limit', TEXT],
   'RateLimit-Policy': ['The limits', TEXT],
@@ -97,6 +98,7 @@ export function referToHeaders(
 }
 
 const PAGE = [
+  'Accept-Query',
   'Accept-Ranges',
   'Content-Range',
   'ETag',
@@ -119,7 +121,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   describe: ['Link'],
   list: PAGE,
   search: PAGE,
-  count: ['Preference-Applied'],
+  count: ['Accept-Query', 'Preference-Applied'],
   read: ITEM,
   delete: ['Preference-Applied'],
   [DOWNLOAD]: ['Accept-Ranges', 'Content-Disposition', ...ITEM],
@@ -127,13 +129,13 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
 
 /** Builds the headers of a successful response. */
 export function buildResponseHeaders(
-  { api, target, name, components }: MethodDescription,
+  { api, target, method, name, components }: MethodDescription,
   status: string,
 ): { headers?: Record<string, object> } {
   if (components.isInline) return {}
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
-  if (status === '201') names.add('Location')
+  if (status === '201' || method === 'QUERY') names.add('Location')
   if (status === '206' || (status === '304' && name === DOWNLOAD)) names.add('Content-Range')
   for (const common of listCommonHeaders(api, target.version)) names.add(common)
   return referToHeaders(components, [...names].sort())

@@ -8,6 +8,7 @@ import type { HeaderList } from '../http/message.ts'
 import { DOWNLOAD, type Route, type RouteTarget } from '../model/compile/routes.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
+import { QUERY_TYPES } from '../query/body.ts'
 import { Components, type MethodDescription } from './components.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
@@ -27,6 +28,7 @@ export function methodHeaders(
   const headers = ['Allow', allowed, 'Access-Control-Allow-Methods', allowed]
   const types = readTypes(formats)
   if (methods.has('POST')) headers.push('Accept-Post', types.join(', '))
+  if (methods.has('QUERY')) headers.push('Accept-Query', QUERY_TYPES)
   if (methods.has('PATCH')) headers.push('Accept-Patch', [...types, ...PATCH_TYPES].join(', '))
   return headers
 }
@@ -96,6 +98,7 @@ function operationId(target: RouteTarget, method: string, name: string): string 
   const parts = [
     version?.name,
     method === 'HEAD' && 'head',
+    method === 'QUERY' && 'query',
     action ? 'act' : name,
     parent?.collection.name,
     collection?.name,

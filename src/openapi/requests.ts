@@ -23,6 +23,7 @@ import {
   toTypeName,
 } from './components.ts'
 import { buildHeaderParameters } from './headers.ts'
+import { buildQuery } from './query.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
@@ -34,7 +35,7 @@ export function buildRequest(described: MethodDescription): Record<string, unkno
 }
 
 function queryParameters({ api, target, method, name, components }: MethodDescription): object[] {
-  if (!target.collection || !isSafe(method)) return []
+  if (!target.collection || !isSafe(method) || method === 'QUERY') return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
   const type = printItemType(collection)
@@ -202,6 +203,7 @@ function buildBody(described: MethodDescription): object | undefined {
   if (!target.collection || !readsBody(method)) return undefined
   const { collection, parent, action } = target
   if (action) return buildInput(described, collection, action)
+  if (method === 'QUERY') return buildQuery(parametersOf(collection, name, api.dialects.length > 0))
   if (name === 'delete') return undefined
   const operation = name as keyof typeof SUFFIXES // The other operations have no body.
   const types = readTypes(api.formats)

@@ -82,13 +82,7 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const { method, extension } = context
   const { headers } = context.request
   const { formats } = context.api
-  const coding = headers['content-encoding']?.trim().toLowerCase()
-  if (coding && coding !== 'identity') {
-    const message = 'The body may not be compressed'
-    throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
-      headers: ['Accept-Encoding', 'identity'],
-    })
-  }
+  requireUncompressed(context.request)
   if (method === 'PUT' && headers['content-range'] !== undefined) {
     const message = 'A PUT replaces the whole; for a part of it send PATCH'
     throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
@@ -102,6 +96,16 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
     throw unsupportedMediaType(formats, method, text, patches)
   }
   return { format, type }
+}
+
+/** @throws HttpError 415 */
+export function requireUncompressed({ headers }: Pick<HttpRequest, 'headers'>): void {
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (!coding || coding === 'identity') return
+  const message = 'The body may not be compressed'
+  throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
+    headers: ['Accept-Encoding', 'identity'],
+  })
 }
 
 const mediaTypes = new Remembered<MediaType | undefined>(200, 128)

@@ -22,6 +22,7 @@ import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
+import { readQueryBody } from './read-query.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
 import { negotiate, respond } from './respond.ts'
 import { step, timed } from './steps.ts'
@@ -36,7 +37,7 @@ export interface Endpoints {
 /** Methods that a form sent by POST may stand for. */
 const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
 
-const ALL_METHODS = ['GET', 'HEAD', ...FORM_METHODS]
+const ALL_METHODS = ['GET', 'QUERY', 'HEAD', ...FORM_METHODS]
 
 export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const { methods, target } = route
@@ -49,9 +50,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     steps(
       api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),
       target.kind !== 'blob' && step(negotiateFormat, 406),
-      target.kind !== 'root' &&
-        readsBody(method) &&
-        timed(api, 'body', step(readRequestBody, 400, 408, 413, 415)),
+      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),
       timed(api, 'work', operationStep(api, route, method, operation)),
       step(respond, 304, 412, 500, 503),
     )
@@ -134,6 +133,15 @@ function refuseHidden(context: RequestContext): void {
 function authorizeFor(operation: string): Step {
   const authorizeOperation: Step = context => authorize(context, [operation])
   return authorizeOperation
+}
+
+/** A QUERY has its parameters in its body; of another method it is the item or an input. */
+function readBodyOf(method: string): Step {
+  return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415)
+}
+
+function readQueryParameters(context: RequestContext): Awaitable<void> {
+  return readQueryBody(toCollectionContext(context))
 }
 
 function readRequestBody(context: RequestContext): Awaitable<void> {

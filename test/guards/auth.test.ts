@@ -625,7 +625,7 @@ describe('scopes and challenges', () => {
     for (const init of [{ body }, { body: new URLSearchParams({ color: 'red' }) }]) {
       const request = new Request('https://api.example/cars/count', { method: 'POST', ...init })
       const { status, headers } = await apiOf([scheme]).fetch(request)
-      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+      expect([status, headers.get('allow')]).toEqual([405, 'GET, QUERY, HEAD, OPTIONS'])
     }
   })
 

@@ -73,5 +73,13 @@ function listWays(api: Pick<Api, 'fetch'>, list: (where: Tree) => Listed): [stri
         return codes(items)
       },
     ],
+    [
+      'QUERY',
+      async where => {
+        const body = JSON.stringify({ where, limit: 1000 })
+        const headers = { 'content-type': 'application/json' }
+        return codes(await request('cars', { method: 'QUERY', headers, body }))
+      },
+    ],
   ]
 }

@@ -693,13 +693,13 @@ describe('HEAD /<collection>/<id>', () => {
 
 describe('methods that do not exist', () => {
   const cases: readonly [path: string, allow: string, others: readonly string[]][] = [
-    ['/cars', 'GET, POST, HEAD, OPTIONS', ['PUT', 'PATCH', 'DELETE', 'QUERY']],
+    ['/cars', 'GET, QUERY, POST, HEAD, OPTIONS', ['PUT', 'PATCH', 'DELETE']],
     ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS', ['POST']],
-    ['/cars/count', 'GET, HEAD, OPTIONS', ['POST', 'PUT', 'PATCH', 'DELETE']],
-    ['/cars/search', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
+    ['/cars/count', 'GET, QUERY, HEAD, OPTIONS', ['POST', 'PUT', 'PATCH', 'DELETE']],
+    ['/cars/search', 'GET, QUERY, HEAD, OPTIONS', ['POST', 'DELETE']],
     ['/cars/cheapest', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
     ['/cars/:id/buy', 'POST, OPTIONS', ['GET', 'HEAD', 'PUT', 'DELETE']],
-    ['/cars/:id/options', 'GET, POST, HEAD, OPTIONS', ['PUT', 'DELETE']],
+    ['/cars/:id/options', 'GET, QUERY, POST, HEAD, OPTIONS', ['PUT', 'DELETE']],
   ]
   eachHandler(
     withCars,
@@ -730,10 +730,10 @@ describe('OPTIONS /<collection>', () => {
     (handler, made) => {
       const cases: readonly [path: string, allow: string][] = [
         ['/', 'GET, HEAD, OPTIONS'],
-        ['/cars', 'GET, POST, HEAD, OPTIONS'],
+        ['/cars', 'GET, QUERY, POST, HEAD, OPTIONS'],
         ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
         ['/cars/:id/buy', 'POST, OPTIONS'],
-        ['/cars/:id/options', 'GET, POST, HEAD, OPTIONS'],
+        ['/cars/:id/options', 'GET, QUERY, POST, HEAD, OPTIONS'],
       ]
       for (const [template, allow] of cases) {
         it(`${template}: the possible actions in headers and in the body`, async () => {

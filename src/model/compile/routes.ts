@@ -252,9 +252,13 @@ function* collectionRoutes(
     }
   }
 
-  yield route({ kind: 'collection' }, [...on('GET', 'list'), ...on('POST', 'create')])
-  yield route({ kind: 'count' }, on('GET', 'count'))
-  if (collection.search) yield route({ kind: 'search' }, on('GET', 'list', SEARCH))
+  const query = (operation: Operation, name?: string) => [
+    ...on('GET', operation, name),
+    ...on('QUERY', operation, name),
+  ]
+  yield route({ kind: 'collection' }, [...query('list'), ...on('POST', 'create')])
+  yield route({ kind: 'count' }, query('count'))
+  if (collection.search) yield route({ kind: 'search' }, query('list', SEARCH))
   for (const action of collection.actions.values())
     yield route({ kind: 'action', action }, [[action.method, action.name]])
   for (const property of listBlobFields(collection.shape.fields))

@@ -26,6 +26,7 @@ import {
   toReadable,
 } from '../represent.ts'
 import { runBefore } from '../run-hooks.ts'
+import { withEquivalent } from './equivalent.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
@@ -62,13 +63,13 @@ export function compileList(
   const readers = findListReaders(api)(collection)
   const read = operation === 'search' ? readers.search : readers.list
   const isCount = operation === 'count'
-  return context => {
+  return withEquivalent(context => {
     const { method, preconditions, parameters, queryKey } = context
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = isRanged(method) && preconditions.ifRange === undefined
     const request = read(parameters, ranged ? context.range : undefined, queryKey)
     return isCount ? count(context, request.query) : list(context, request)
-  }
+  })
 }
 
 /** Answers a page; with a streaming format the whole list where the query names no page. */
