@@ -77,6 +77,15 @@ test('a folder imports only folders above it, types included', () => {
   expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length)
 })
 
+test('what stores items knows nothing of HTTP', () => {
+  const wrong = files
+    .filter(({ path }) => ['store', 'sql', 'store-authors'].includes(layerOf(path)))
+    .flatMap(({ path, imports }) =>
+      imports.filter(from => layerOf(from) === 'http').map(from => `${path} imports ${from}`),
+    )
+  expect(wrong).toEqual([])
+})
+
 function isUpward(importer: string, imported: string): boolean {
   if (importer === imported || SUBPATHS.includes(importer)) return false
   return LAYERS.indexOf(imported) > LAYERS.indexOf(importer) || SUBPATHS.includes(imported)

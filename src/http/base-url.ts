@@ -1,7 +1,7 @@
 // The public address of the api, with which `url`, `Location` and `Link` begin; what trusted proxies forward.
 import { isIP } from 'node:net'
 import { HttpError } from '../errors.ts'
-import type { HttpRequest, RequestHeaders } from './message.ts'
+import type { HttpRequest, ReceivedRequest, RequestHeaders } from './message.ts'
 import { isHost, parseAuthority } from './target.ts'
 
 export interface BaseUrlOptions {
@@ -23,7 +23,7 @@ export interface BaseUrlOptions {
  */
 export function resolveBaseUrl(
   { baseUrl, prefix, trustProxy }: BaseUrlOptions,
-  request: HttpRequest,
+  request: ReceivedRequest,
   printed = true,
 ): string {
   const { host } = request.headers

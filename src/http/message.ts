@@ -27,19 +27,23 @@ export interface HttpRequest {
   /** The path under which a host server has mounted the handler; `''` or `/api`, no slash at its end. */
   readonly prefix: string
   readonly headers: RequestHeaders
-  /** How many header fields were sent. */
-  readonly headerCount: number
   readonly body: RequestBody | undefined
   /** The address of the client, from the socket or the policy `clientAddress`, or as trusted proxies forward it. */
   readonly address: string | undefined
   /** Whether the client's connection is over TLS; `undefined` where a trusted proxy does not say. */
   readonly secure: boolean | undefined
-  /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
-  readonly needsHost: boolean
   /** Aborted when the client goes away, or the work takes too long. Created when it is first read. */
   readonly signal: AbortSignal
   /** Whether the signal is aborted; does not create it. */
   readonly aborted: boolean
+}
+
+/** A request as the server has it: with what its handler knows of the connection. */
+export interface ReceivedRequest extends HttpRequest {
+  /** How many header fields were sent. */
+  readonly headerCount: number
+  /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
+  readonly needsHost: boolean
   /** Aborts the signal. */
   readonly abort: (reason: Error) => void
   /** Bytes of answers that clients have not read yet, over all connections; absent where the host bounds them. */

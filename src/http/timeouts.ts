@@ -3,7 +3,7 @@
 import type { Awaitable } from '../base/values.ts'
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
 import type { Limits } from './limits.ts'
-import type { HttpRequest } from './message.ts'
+import type { ReceivedRequest } from './message.ts'
 
 /**
  * Measures the pace of a body: the server waits for it no longer than `bodyTime`, and the time in which
@@ -147,7 +147,7 @@ export interface Workload {
    * @param request aborted where the time is over; what the work gives then is dropped.
    * @throws HttpError 503 where too much is in progress already, or the time is over.
    */
-  run<T>(work: () => Awaitable<T>, request: Pick<HttpRequest, 'abort'>): Awaitable<T>
+  run<T>(work: () => Awaitable<T>, request: Pick<ReceivedRequest, 'abort'>): Awaitable<T>
 }
 
 export function createWorkload({

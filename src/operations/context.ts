@@ -5,7 +5,7 @@ import type { Awaitable, Json } from '../base/values.ts'
 import type { Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
-import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
+import type { HeaderList, HttpResponse, ReceivedRequest } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
@@ -55,7 +55,7 @@ export interface CallScope extends CallOptions {
   /** The transaction that the calls are part of. */
   readonly transaction?: RunningTransaction | undefined
   /** The request whose hook or action calls: it ends with the time of its transaction. */
-  readonly request?: Pick<HttpRequest, 'abort'> | undefined
+  readonly request?: Pick<ReceivedRequest, 'abort'> | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
 }
@@ -119,7 +119,7 @@ const NO_PREFERENCES: Preferences = {}
 export class CallContext implements ListOptions {
   readonly runtime: Runtime
   readonly api: ApiDefinition
-  readonly request: HttpRequest
+  readonly request: ReceivedRequest
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
   target: RouteTarget | undefined
@@ -149,7 +149,7 @@ export class CallContext implements ListOptions {
   transaction: RunningTransaction | undefined
   #uploads: Uploads | undefined
 
-  constructor(runtime: Runtime, request: HttpRequest, base: string, inProcess: boolean) {
+  constructor(runtime: Runtime, request: ReceivedRequest, base: string, inProcess: boolean) {
     this.runtime = runtime
     this.api = runtime.api
     this.request = request

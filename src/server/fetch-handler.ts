@@ -2,9 +2,9 @@
 import { isIP } from 'node:net'
 import { resolveClient } from '../http/base-url.ts'
 import {
-  type HttpRequest,
   type HttpResponse,
   isStream,
+  type ReceivedRequest,
   type RequestBody,
   type RequestHeaders,
   type StreamBody,
@@ -27,7 +27,7 @@ export function fetchHandler(runtime: ServerRuntime): Fetch {
   }
 }
 
-class FetchRequest implements HttpRequest {
+class FetchRequest implements ReceivedRequest {
   readonly method: string
   readonly target: string
   readonly prefix = ''

@@ -2,7 +2,7 @@
 
 import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import type { HttpRequest, HttpResponse } from '../http/message.ts'
+import type { HttpResponse, ReceivedRequest } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/compile/routes.ts'
@@ -35,7 +35,7 @@ export interface ServerRuntime extends Runtime {
  */
 export function handle(
   runtime: ServerRuntime,
-  request: HttpRequest,
+  request: ReceivedRequest,
   fallThrough = false,
 ): Awaitable<HttpResponse | undefined> {
   const context = new RequestContext(runtime, request, '', false)

@@ -8,8 +8,8 @@ import { resolveClient } from '../http/base-url.ts'
 import type { Limits } from '../http/limits.ts'
 import type {
   BodyStream,
-  HttpRequest,
   HttpResponse,
+  ReceivedRequest,
   RequestBody,
   RequestHeaders,
 } from '../http/message.ts'
@@ -76,7 +76,7 @@ function answerTo(
 }
 
 /** A class for its getter: a function of each request would live long (see the rules in docs/architecture.md). */
-class NodeRequest implements HttpRequest {
+class NodeRequest implements ReceivedRequest {
   readonly method: string
   readonly target: string
   readonly prefix: string

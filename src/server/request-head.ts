@@ -7,7 +7,7 @@ import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
 import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
 import type { Limits } from '../http/limits.ts'
-import type { HttpRequest } from '../http/message.ts'
+import type { ReceivedRequest } from '../http/message.ts'
 import {
   effectiveMethod,
   METHOD_HEADER,
@@ -57,7 +57,10 @@ export function readHead(context: RequestContext, query: string, addressed = tru
  * RFC 9112 §6.1 suggests 501 for an unknown transfer coding, but no request makes a 5xx here. In HTTP/1.0
  * there is none: a server that ignores it reads another body than a proxy that undoes it.
  */
-function checkHead({ headers, headerCount, needsHost, target }: HttpRequest, limits: Limits): void {
+function checkHead(
+  { headers, headerCount, needsHost, target }: ReceivedRequest,
+  limits: Limits,
+): void {
   const coding = headers['transfer-encoding']
   if (coding !== undefined && !(needsHost && coding.trim().toLowerCase() === 'chunked')) {
     const message = needsHost
@@ -94,7 +97,7 @@ function readParameters(query: string, limits: Limits): Parameter[] {
 
 /** Lists the methods that the head names besides its own: `X-HTTP-Method-Override` and `_method`. */
 function listOverrides(
-  { headers }: HttpRequest,
+  { headers }: ReceivedRequest,
   parameters: readonly Parameter[],
 ): readonly string[] {
   const header = headers[METHOD_HEADER]

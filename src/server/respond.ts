@@ -19,6 +19,7 @@ import { printPath } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
+import type { PrintedStored } from '../store/printed.ts'
 import { isUnmodified } from './answer.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
@@ -85,8 +86,15 @@ function addValidators(
   if (tag !== undefined) headers.push('ETag', `"${tag}"`)
   if (lastModified === undefined) return
   const stored = representation?.kind === 'item' ? representation.stored : undefined
-  // Printing a date takes as long as printing a small item: it is kept beside the item.
-  headers.push('Last-Modified', stored?.printed?.lastModified ?? printHttpDate(lastModified))
+  headers.push('Last-Modified', printLastModified(lastModified, stored))
+}
+
+/** Printing a date takes as long as printing a small item: it is kept beside the item. */
+function printLastModified(time: number, stored: PrintedStored | undefined): string {
+  const printed = stored?.printed
+  if (!printed) return printHttpDate(time)
+  printed.lastModified ??= printHttpDate(time)
+  return printed.lastModified
 }
 
 /** @param tag of the item or the list that an HTML page shows. */

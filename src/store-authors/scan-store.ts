@@ -3,6 +3,7 @@ import type { Awaitable, Item } from '../base/values.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
+import type { PrintedStored } from '../store/printed.ts'
 import { matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
@@ -149,6 +150,6 @@ export function scanStore(place: ItemPlace): Store {
 }
 
 /** Copies an item for the server, which keeps its printed form in it. */
-function copy({ printed: _printed, ...stored }: Stored): Stored {
+function copy({ printed: _printed, ...stored }: PrintedStored): Stored {
   return stored
 }

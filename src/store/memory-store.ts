@@ -13,7 +13,7 @@ import {
   registerMemoryStore,
   runMemoryTransaction,
 } from './memory-transaction.ts'
-import { cutPage } from './printed.ts'
+import { cutPage, type PrintedStored } from './printed.ts'
 import { areAtVersions, createEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
 import {
@@ -82,7 +82,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Makes the next state of an item. */
-  function build(shape: Shape, id: Id, values: Item, old: Item | undefined): Stored {
+  function build(shape: Shape, id: Id, values: Item, old: Item | undefined): PrintedStored {
     const now = clock()
     if (now !== time) {
       time = now

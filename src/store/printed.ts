@@ -1,18 +1,30 @@
 // Prints stored items as JSON, once each, and cuts pages by the size of their items.
-import { printHttpDate } from '../http/date.ts'
-import type { PrintedItem, Slice, Stored, StorePage } from './store.ts'
+import type { Slice, Stored, StorePage } from './store.ts'
 
 /** Texts of more bytes are printed each time. */
 const MAX_KEPT = 64 * 1024
 
+/** The printed form of one stored item. */
+interface PrintedItem {
+  /** Absent of a large item: to keep its text would take as much memory again. */
+  readonly json: string | undefined
+  /** The length of the text in bytes of UTF-8. */
+  readonly bytes: number
+  /** The value of `Last-Modified`, once it has been sent. */
+  lastModified: string | undefined
+}
+
+/** A stored item that keeps its printed form: no store reads or sets it. */
+export interface PrintedStored extends Stored {
+  printed?: PrintedItem | undefined
+}
+
 /** Prints an item once for as long as its store returns the same object. */
-export function printItem(stored: Stored): PrintedItem {
+export function printItem(stored: PrintedStored): PrintedItem {
   if (stored.printed) return stored.printed
   const text = JSON.stringify(stored.item)
-  const { updatedAt } = stored
-  const lastModified = updatedAt === undefined ? undefined : printHttpDate(updatedAt)
   const bytes = Buffer.byteLength(text)
-  stored.printed = { json: bytes > MAX_KEPT ? undefined : text, bytes, lastModified }
+  stored.printed = { json: bytes > MAX_KEPT ? undefined : text, bytes, lastModified: undefined }
   return stored.printed
 }
 

@@ -17,21 +17,6 @@ export interface Stored {
   readonly version: string
   /** The time of the last write, in milliseconds since 1970; absent where the store does not know it. */
   readonly updatedAt?: number | undefined
-  /**
-   * The printed item is kept here, for as long as the store returns this same object. A custom
-   * store never reads or sets it; one that makes new objects for each read may leave it out.
-   */
-  printed?: PrintedItem | undefined
-}
-
-/** The printed form of one stored item. */
-export interface PrintedItem {
-  /** Absent of a large item: to keep its text would take as much memory again. */
-  readonly json: string | undefined
-  /** The length of the text in bytes of UTF-8. */
-  readonly bytes: number
-  /** The value of `Last-Modified`. */
-  readonly lastModified: string | undefined
 }
 
 /** How an item is identified. */

@@ -2,7 +2,7 @@
 
 import { toJson } from '../../formats/json-value.ts'
 import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
-import type { HttpRequest } from '../../http/message.ts'
+import type { ReceivedRequest } from '../../http/message.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
@@ -20,7 +20,7 @@ import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-ite
 import { trackCalls } from './track-calls.ts'
 
 /** The request of a call in process: it ends with its signal alone. */
-class ProgramRequest implements HttpRequest {
+class ProgramRequest implements ReceivedRequest {
   readonly target = ''
   readonly prefix = ''
   readonly headers = {}

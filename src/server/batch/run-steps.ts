@@ -1,7 +1,7 @@
 // The steps of a batch, each as an ordinary request one floor below its endpoint, in one transaction.
 
 import { HttpError } from '../../errors.ts'
-import type { HttpRequest, RequestHeaders } from '../../http/message.ts'
+import type { ReceivedRequest, RequestHeaders } from '../../http/message.ts'
 import { createHeaders } from '../../http/request-headers.ts'
 import { AS_JSON } from '../../negotiate.ts'
 import { authorize, listAuthorizedMethods } from '../../operations/authorize.ts'
@@ -33,7 +33,7 @@ import {
 export type DoneStep = PlainAnswer & { readonly id?: Id | undefined }
 
 /** The request of a step: it ends with that of its batch. */
-class StepRequest implements HttpRequest {
+class StepRequest implements ReceivedRequest {
   readonly target: string
   readonly prefix = ''
   readonly headers: RequestHeaders
@@ -43,9 +43,9 @@ class StepRequest implements HttpRequest {
   readonly secure: boolean | undefined
   readonly needsHost = false
   readonly method: string
-  readonly #outer: HttpRequest
+  readonly #outer: ReceivedRequest
 
-  constructor(outer: HttpRequest, { method, path, query, headers }: ParsedStep) {
+  constructor(outer: ReceivedRequest, { method, path, query, headers }: ParsedStep) {
     this.#outer = outer
     this.method = method
     this.target = query === '' ? path : `${path}?${query}`
