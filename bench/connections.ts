@@ -1,4 +1,5 @@
-// PostgreSQL by the number of connections that clients keep: `npx tsx bench/connections.ts`, which needs wrk.
+// A database by the number of connections that clients keep: `npx tsx bench/connections.ts`, which needs wrk.
+//   --store=sqlite            default: postgres
 //   --works=read,list,create  these works
 //   --connections=1,16        these numbers of connections
 //   --rounds=5 --seconds=1
@@ -22,6 +23,7 @@ import { median, printSetting, printTable } from './tables.ts'
 
 const { values: options } = parseArgs({
   options: {
+    store: { type: 'string', default: 'postgres' },
     works: { type: 'string', default: 'read,list,create' },
     connections: { type: 'string', default: '1,16,64,256' },
     rounds: { type: 'string', default: '5' },
@@ -77,14 +79,15 @@ interface Server extends Child {
 
 prepare(options.build)
 const { BUILD: built } = process.env
-const databases = await openDatabases('postgres')
+const store = options.store === 'sqlite' ? 'sqlite' : 'postgres'
+const databases = await openDatabases(store)
 const directory = await mkdtemp(join(tmpdir(), 'connections-'))
 const contestants = [
-  { name: 'Fastify + pg', file: 'fastify-postgres', build: built },
+  { name: 'Fastify by hand', file: `fastify-${store}`, build: built },
   ...(options.before
-    ? [{ name: 'before', file: 'ours-postgres', build: addressOf(options.before) }]
+    ? [{ name: 'before', file: `ours-${store}`, build: addressOf(options.before) }]
     : []),
-  { name: 'ours', file: 'ours-postgres', build: built },
+  { name: 'ours', file: `ours-${store}`, build: built },
 ]
 const rows: string[][] = []
 try {
@@ -94,7 +97,7 @@ try {
   await rm(directory, { recursive: true })
 }
 printTable(
-  'Median of the rounds; ratios are those of each round to the same round of Fastify + pg',
+  'Median of the rounds; ratios are those of each round to the same round of Fastify by hand',
   [
     'work',
     'connections',
@@ -102,7 +105,7 @@ printTable(
     'answers/s',
     '÷',
     'Node µs',
-    'PostgreSQL µs',
+    'database µs',
     '÷ both',
     'p99 ms',
   ],
@@ -110,7 +113,7 @@ printTable(
 )
 printSetting(
   `${rounds} rounds of ${options.seconds} s by wrk, ${databases.title}, server and wrk ${pinned ? 'pinned to a core each' : 'not pinned to cores'}`,
-  ['fastify', '@fastify/etag', 'pg', 'kysely'],
+  ['fastify', '@fastify/etag', store === 'sqlite' ? 'libsql' : 'pg', 'kysely'],
 )
 
 function addressOf(folder: string): string {
@@ -160,8 +163,9 @@ function describe(name: string, all: readonly Round[], reference: readonly Round
   ]
 }
 
-/** The CPU time of the processes of PostgreSQL that serve a database, in microseconds. */
+/** The CPU time of the processes of PostgreSQL that serve a database, in microseconds; SQLite has none. */
 async function usageOf(database: string): Promise<number> {
+  if (store === 'sqlite') return 0
   const name = new URL(database).pathname.slice(1)
   const text = 'select pid from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()'
   const found = await ask(database, text, [name])

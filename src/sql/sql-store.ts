@@ -193,8 +193,13 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     return methods
   }
 
+  const methods = methodsOn(use)
   const store: Store = {
-    ...methodsOn(use),
+    ...methods,
+    get(id, call) {
+      const found = closed ? undefined : table?.sets.getAtOnce(session, id, call)
+      return found ? found.stored : methods.get(id, call)
+    },
     attach(next) {
       const merged = attached ? mergeShapes(attached, next) : next
       // Throws a TypeError for fields that no table can hold.

@@ -1,6 +1,7 @@
 // Wrappers of drivers: statements are prepared once, and lost or silent connections are noticed.
 import type { PostgresPool as KyselyPool, SqliteDatabase, SqliteStatement } from 'kysely'
 import { watchMarkers } from './cancel.ts'
+import { type DirectDatabase, noteMarker } from './direct.ts'
 import { MAX_STATEMENTS, wrapPool } from './prepared.ts'
 
 /**
@@ -17,8 +18,9 @@ export function reuseStatements(driver: SqliteDatabase | KyselyPool) {
 
 function wrapDatabase(database: SqliteDatabase): SqliteDatabase {
   const kept = new Map<string, SqliteStatement>()
-  return {
+  const wrapped: DirectDatabase = {
     prepare(text) {
+      noteMarker(text, wrapped)
       let statement = kept.get(text)
       if (statement) kept.delete(text)
       else statement = wrapStatement(text, database, () => kept.delete(text))
@@ -27,7 +29,12 @@ function wrapDatabase(database: SqliteDatabase): SqliteDatabase {
       return statement
     },
     close: () => database.close(),
+    // node:sqlite has another name for it, and is read as others are.
+    get inTransaction() {
+      return 'inTransaction' in database ? database.inTransaction : undefined
+    },
   }
+  return wrapped
 }
 
 /** @param forget is called when the statement fails: a driver may leave it half done. */

@@ -33,6 +33,12 @@ export interface StatementSession {
     slow?: boolean,
     toKey?: () => unknown,
   ): Promise<T>
+  /** The rows, where the database gives them without waiting; `undefined` where they are to be read by `read`. */
+  readAtOnce?(
+    statement: Statement,
+    parameters: readonly unknown[],
+    options?: StoreOptions,
+  ): readonly Row[] | undefined
   /** Reads as `read` does. One call of the work may get several inputs that wait for it. */
   readShared<Input, Result>(
     input: Input,

@@ -5,6 +5,7 @@ import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
+import { findDirect, readAtOnce } from './direct.ts'
 import { Gather } from './gather.ts'
 import { checkPooler } from './prepared.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type Runner,
   type SharedWork,
   type SingleStatement,
+  type Statement,
   type StatementSession,
 } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
@@ -58,7 +60,7 @@ export class Session implements StatementSession {
 
   /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
   async setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
-    if (!this.#database.serial) await checkPooler(this.#executor)
+    await (this.#database.serial ? findDirect(this.#executor) : checkPooler(this.#executor))
     const { beginSetup, beginRead } = this.#database
     return this.#transact(makes ? beginSetup : beginRead, work, {})
   }
@@ -79,6 +81,15 @@ export class Session implements StatementSession {
       return inputs.map(() => result)
     }
     return this.#lists.run(toKey, undefined, equal, read, options)
+  }
+
+  readAtOnce(
+    { sql }: Statement,
+    parameters: readonly unknown[],
+    options: StoreOptions = {},
+  ): readonly Row[] | undefined {
+    throwIfAborted(options)
+    return this.#database.serial ? readAtOnce(this.#executor, sql, parameters) : undefined
   }
 
   readShared<Input, Result>(

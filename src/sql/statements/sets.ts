@@ -10,12 +10,19 @@ import type { TableMapping } from '../table/table-mapping.ts'
 /** Thrown to undo a deletion in which not every row was at its version. */
 const NOT_ALL = new Error('Not every item was at its version')
 
+const NO_ROWS = { rows: [] }
+
+/** An item, or that there is none; `undefined` where the answer has to wait. */
+type FoundAtOnce = { readonly stored: Stored | undefined } | undefined
+
 export type SetAccess = ReturnType<typeof buildSetAccess>
 
 /** @param isExact whether the table returns exactly what was written, and has one row for each id. */
 export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
   const { database, table, all, from, versionColumn = '', id, idValue } = mapping
   const isOneOf = (size: number) => sql`${id.ref} in (${repeat(idValue, size)})`
+  /** Parameters: `[id]`. */
+  const findOne = compile(database, sql`select ${all} from ${from} where ${id.ref} = ${idValue}`)
   const find = bySize(database, size => sql`select ${all} from ${from} where ${isOneOf(size)}`)
   const lock = bySize(
     database,
@@ -50,9 +57,12 @@ export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
   /** Finds an item for each id, in their order. @throws Error where the database compares ids in a way of its own. */
   async function findAll(ids: readonly Id[], runner: Runner): Promise<(Stored | undefined)[]> {
     const keys = ids.map(each => mapping.encodeId(each))
+    if (keys.length === 1) {
+      const { rows } = keys[0] === undefined ? NO_ROWS : await runner.run(findOne, keys)
+      return [rows[0] && mapping.decode(rows[0])]
+    }
     const wanted = [...new Set(keys.filter(key => key !== undefined && key !== null))]
     const found = wanted.length > 0 ? await select(wanted, find, runner) : []
-    if (keys.length === 1) return [found[0]]
     const byKey = new Map<unknown, Stored | undefined>(wanted.map(key => [key, undefined]))
     for (const each of found) {
       const key = mapping.encodeId(each.id)
@@ -66,6 +76,12 @@ export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
   return {
     get: (session: StatementSession, wanted: Id, options?: StoreOptions) =>
       session.readShared(wanted, findAll, options),
+    /** Finds the rows of an item, at most one, where they are there without waiting. */
+    getAtOnce(session: StatementSession, wanted: Id, options?: StoreOptions): FoundAtOnce {
+      const key = mapping.encodeId(wanted)
+      const rows = key === undefined ? [] : session.readAtOnce?.(findOne, [key], options)
+      return rows && { stored: rows[0] && mapping.decode(rows[0]) }
+    },
     /** Finds an item for each id, in their order. */
     getMany: (session: StatementSession, ids: readonly Id[], options?: StoreOptions) =>
       session.read(runner => findAll(ids, runner), options),
