@@ -170,7 +170,9 @@ export interface Store {
   /**
    * Called by `defineApi` with the references of all versions, for a database that keeps them itself.
    * @throws TypeError for another store or `onDelete` of a field than before.
-   * @example store.relate?.([{ field: 'car_id', store: cars, onDelete: 'cascade' }])
+   * @example
+   * const cars = memoryStore()
+   * store.relate?.([{ field: 'car_id', store: cars, onDelete: 'cascade' }])
    */
   relate?(references: readonly StoreReference[]): void
 
