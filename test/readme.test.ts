@@ -51,6 +51,17 @@ const { shape } = defineCollection({ name: 'cars', schema: z.object({ color: z.s
 const red = await store.create({ color: 'red' })
 const all = { where: [], sort: [{ path: ['id'], descending: false }] }
 `,
+  'sql/create-tables.ts': `
+import { Kysely, SqliteDialect } from 'kysely'
+import Database from 'libsql'
+import { defineApi, defineCollection } from 'rest-conventions'
+import { createTablesSql, sqlStore } from 'rest-conventions/sql'
+import { z } from 'zod'
+const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) })
+const schema = z.object({ color: z.string() })
+const cars = defineCollection({ name: 'cars', schema, store: sqlStore({ db, table: 'cars' }) })
+const api = defineApi({ collections: [cars] })
+`,
 }
 
 const sources = sourceFiles()
