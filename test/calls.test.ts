@@ -351,9 +351,10 @@ describe('in-process calls', () => {
     expectTypeOf<Car['id']>().toEqualTypeOf<string>()
     expectTypeOf<Car['created_at']>().toEqualTypeOf<string>()
     // What has a default need not be given.
-    expectTypeOf(calls.create)
-      .parameter(0)
-      .toMatchTypeOf<{ color: string; doors?: number | undefined }>()
+    expectTypeOf<Parameters<typeof calls.create>[0]>().toMatchTypeOf<{
+      color: string
+      doors?: number | undefined
+    }>()
     // @ts-expect-error a color that there is not
     const wrong = () => calls.create({ immatriculation: 'x', color: 'pink' })
     expect(wrong).toBeTypeOf('function')

@@ -6,25 +6,25 @@
 // `'` in front of these already: a reader takes exactly one off.
 
 import { memoize } from '../base/memoize.ts'
-import { getValue, type Path } from '../base/paths.ts'
+import { getValue } from '../base/paths.ts'
 import { type Item, isObject, type Json } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { printBatches } from './chunks.ts'
+import { type CsvColumn, listColumns } from './csv-columns.ts'
+import { readCsv } from './csv-reader.ts'
 import type { Format, Representation } from './format.ts'
 
-/** `text/csv`, written only: a list is streamed whole, one column for each dotted path; `.csv`. */
+/**
+ * `text/csv`: a list is streamed whole, one column for each dotted path; `.csv`. It is read as an array of items to
+ * create.
+ */
 export const csv: Format = {
   name: 'csv',
   extensions: ['csv'],
   types: ['text/csv'],
   streams: true,
   write: printCsv,
-}
-
-interface CsvColumn {
-  readonly path: Path
-  /** Whether all values, texts too, are printed as JSON. */
-  readonly json: boolean
+  readItems: readCsv,
 }
 
 const ERROR_COLUMNS: readonly CsvColumn[] = ['message', 'code', 'field', 'type'].map(column)
@@ -65,16 +65,7 @@ function printDocument(name: string, data: Json, fields: Fields | undefined): st
   return printTable(fields ? toColumns(fields) : [...names].map(column), rows)
 }
 
-const toColumns = memoize((fields: Fields): readonly CsvColumn[] => listColumns(fields, []))
-
-function listColumns(fields: Fields, parents: Path): CsvColumn[] {
-  return [...fields].flatMap(([name, field]) => {
-    const path = [...parents, name]
-    if (field.kind === 'object' && field.properties?.size && !field.open)
-      return listColumns(field.properties, path)
-    return [{ path, json: /^(?:array|record|union|object)$/.test(field.kind) }]
-  })
-}
+const toColumns = memoize((fields: Fields): readonly CsvColumn[] => listColumns(fields))
 
 function column(name: string): CsvColumn {
   return { path: [name], json: false }

@@ -85,6 +85,8 @@ export interface ReadContext {
    * a value is returned as its text. Without it they are thrown.
    */
   readonly issues?: Issue[]
+  /** The line of each item of a list, set by {@link Format.readItems}. */
+  lines?: readonly number[]
   /** Gets the pairs of a form before they are checked, so that a page can show them again. */
   readonly submitted?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
@@ -158,6 +160,12 @@ export interface Format {
    * @throws HttpError 400 for a malformed body, 413 for more than the limits allow.
    */
   read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json>
+  /**
+   * Reads a body to a list of items, which are created together; absent for a format whose lists are not read. It
+   * sets `context.lines`.
+   * @throws HttpError as `read` does.
+   */
+  readItems?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json[]>
   /** Converts a value that a host server has parsed; without it the value must be JSON. */
   receive?(parsed: unknown, context: ReadContext): Json
 }

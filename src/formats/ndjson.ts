@@ -1,14 +1,47 @@
 // `application/x-ndjson`: one JSON value on each line.
+import type { Json } from '../base/values.ts'
+import { AnyHttpError, HttpError } from '../errors.ts'
 import { printBatches } from './chunks.ts'
-import type { Format, Representation } from './format.ts'
+import type { Format, ReadContext, Representation } from './format.ts'
+import { parseJson, tooManyMembers } from './json.ts'
+import { readText } from './read-body.ts'
 
-/** `application/x-ndjson`, written only: a list is streamed whole, one item on each line; `.ndjson`. */
+/**
+ * `application/x-ndjson`: a list is streamed whole, one item on each line; `.ndjson`. It is read as an array of items to
+ * create.
+ */
 export const ndjson: Format = {
   name: 'ndjson',
   extensions: ['ndjson'],
   types: ['application/x-ndjson'],
   streams: true,
   write: printNdjson,
+  readItems: readNdjson,
+}
+
+/** Reads the value of each line that is not empty. @throws HttpError 400 that names the line, 413 */
+async function readNdjson(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json[]> {
+  const { depth, members } = context.limits
+  const text = await readText(body, context)
+  const items: Json[] = []
+  const lines: number[] = []
+  for (const [at, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    if (items.length >= members) throw tooManyMembers(members)
+    try {
+      items.push(parseJson(line, depth, members))
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error
+      const located = (message: string) => `Line ${at + 1}: ${message}`
+      throw new AnyHttpError(
+        error.status,
+        error.errors.map(entry => ({ ...entry, message: located(entry.message) })),
+      )
+    }
+    lines.push(at + 1)
+  }
+  context.lines = lines
+  return items
 }
 
 function printNdjson(representation: Representation): string | AsyncIterable<Uint8Array> {

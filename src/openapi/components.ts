@@ -61,6 +61,19 @@ export function shareSchema(
   return components.refer('schemas', name, owner, () => build(`${id}.${part}`), scope)
 }
 
+/**
+ * Whether the document has arrays that are created. Where no other change is whole it leaves them out: types made of it
+ * would say that every POST may answer an array.
+ */
+export function takesArrays({ batch }: ApiDefinition, { store }: CollectionDefinition): boolean {
+  return batch && store.transaction !== undefined && store.database !== undefined
+}
+
+/** One value, or an array of them. */
+export function orArray(schema: object, maxItems?: number): object {
+  return { anyOf: [schema, { type: 'array', items: schema, ...(maxItems && { maxItems }) }] }
+}
+
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
 export function takesKey({ target, method }: MethodDescription): boolean {
   return !isSafe(method) && target.collection?.store.idempotency === 'store'

@@ -17,9 +17,12 @@ import {
 import { listOperators, type OperatorWord } from '../store/operators.ts'
 import {
   buildContent,
+  JSON_TYPE,
   type MethodDescription,
+  orArray,
   printItemType,
   shareSchema,
+  takesArrays,
   toTypeName,
 } from './components.ts'
 import { buildHeaderParameters } from './headers.ts'
@@ -222,6 +225,11 @@ function buildBody(described: MethodDescription): object | undefined {
     ...(hasFiles && {
       [MULTIPART_TYPE]: { schema: share('files'), encoding: fileEncoding(collection) },
     }),
+    ...(operation === 'create' &&
+      types.includes(JSON_TYPE) &&
+      takesArrays(api, collection) && {
+        [JSON_TYPE]: { schema: orArray(schema, api.limits.arrayItems) },
+      }),
     ...(operation === 'patch' && { [JSON_PATCH_TYPE]: { schema: JSON_PATCH } }),
   }
   return { required: true, content }

@@ -6,9 +6,12 @@ import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
 import {
   buildContent,
+  JSON_TYPE,
   type MethodDescription,
+  orArray,
   printItemType,
   shareSchema,
+  takesArrays,
   takesKey,
   toTypeName,
 } from './components.ts'
@@ -17,7 +20,7 @@ import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
 
 /** What the body of an answer is. */
-type BodyKind = 'item' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
+type BodyKind = 'item' | 'created' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
 
 type Answer = readonly [description: string, content?: BodyKind]
 
@@ -47,7 +50,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   search: PAGES,
   count: { 200: ['The number', 'count'], 304: UNCHANGED },
   read: { 200: ['The item', 'item'], 304: UNCHANGED },
-  create: { 201: ['The created item; no body with Prefer: return=minimal', 'item'] },
+  create: { 201: ['The created item; no body with Prefer: return=minimal', 'created'] },
   replace: CHANGES,
   patch: CHANGES,
   delete: {
@@ -140,6 +143,11 @@ function answerContent(
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })
+    case 'created': {
+      const one = buildContent(types, item())
+      if (!takesArrays(api, collection) || !types.includes(JSON_TYPE)) return one
+      return { ...one, [JSON_TYPE]: { schema: orArray(item()) } }
+    }
     case 'count':
       return buildContent(types, NUMBER)
     case 'bytes': {

@@ -89,6 +89,8 @@ export interface DecodedBody {
   readonly issues?: readonly Issue[]
   /** Whether it was a form. */
   readonly form?: boolean | undefined
+  /** The line of each item, of a list in a format for exports: what the server sets is ignored in it. */
+  readonly lines?: readonly number[] | undefined
 }
 
 /** The result of an operation, before any format prints it. */

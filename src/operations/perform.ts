@@ -10,6 +10,7 @@ import { toProgramItem } from './in-process/program-items.ts'
 import { compileList } from './read/list.ts'
 import { download, read } from './read/read.ts'
 import { runAfter, runErrorHooks } from './run-hooks.ts'
+import { compileCreate } from './write/create-many.ts'
 import { protectResult } from './write/enforce-field-roles.ts'
 import { compileWrites } from './write/plan.ts'
 
@@ -23,7 +24,7 @@ const COMPILERS: Readonly<
   search: compileList,
   count: compileList,
   read: () => read,
-  create: (_api, collection) => compileWrites(collection).create,
+  create: (_api, collection) => compileCreate(collection),
   replace: (_api, collection) => compileWrites(collection).replace,
   patch: (_api, collection) => compileWrites(collection).patch,
   delete: (_api, collection) => compileWrites(collection).delete,

@@ -90,6 +90,8 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const text = headers['content-type']
   const type = text === undefined ? undefined : mediaTypes.get(text, parseMediaType)
   const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
+  const items = format ? undefined : chooseItemsReader(context, type)
+  if (items) return { format: items, type }
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
   if (!format || (patch && method !== 'PATCH')) {
     const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
@@ -108,6 +110,18 @@ export function requireUncompressed({ headers }: Pick<HttpRequest, 'headers'>): 
   })
 }
 
+/** Finds the format of a list of items to create, where an array can be. */
+function chooseItemsReader(
+  { api, method, target: { kind, collection } }: CollectionContext,
+  type: MediaType | undefined,
+): Reader | undefined {
+  const { transaction, database } = collection.store
+  if (!type || method !== 'POST' || kind !== 'collection' || !transaction || !database)
+    return undefined
+  const format = api.formats.find(({ readItems, types }) => readItems && types.includes(type.type))
+  return format?.readItems && { ...format, read: format.readItems }
+}
+
 const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
 
 /**
@@ -124,7 +138,7 @@ async function decode(
   const { form } = format
   const { issues } = reading
   if (!form) {
-    context.body = { value, issues, type: type?.type, form }
+    context.body = { value, issues, type: type?.type, form, lines: reading.lines }
     return
   }
   // A form's `_method` is the request's, not a property of the item.
@@ -153,6 +167,7 @@ class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: Uploads['put']
+  lines?: readonly number[]
   readonly #context: CollectionContext
 
   constructor(context: CollectionContext, type: MediaType | undefined) {

@@ -1,4 +1,5 @@
 // Sets of items: several at once, where a store can do so by one statement.
+import type { Item } from '../base/values.ts'
 import type { Id, Store, Stored, StoreOptions } from './store.ts'
 
 /** The maximum of items of one call of `getMany`, `createAll` or `deleteAll`, and of ids in a filter. */
@@ -21,6 +22,30 @@ export async function deleteSet(
     if (!(await store.delete(id, version, options))) return false
   }
   return true
+}
+
+/** Adds a set of items, all or none. A store without `createAll` adds them one by one: to be called in a transaction. */
+export async function createSet(
+  store: Store,
+  set: readonly Item[],
+  options?: StoreOptions,
+): Promise<readonly Stored[]> {
+  if (store.createAll) return store.createAll(set, options)
+  const created: Stored[] = []
+  for (const values of set) created.push(await store.create(values, options))
+  return created
+}
+
+/** Finds a set of items: those that there are. */
+export async function findSet(
+  store: Store,
+  ids: readonly Id[],
+  options?: StoreOptions,
+): Promise<readonly (Stored | undefined)[]> {
+  if (store.getMany) return store.getMany(ids, options)
+  const found: (Stored | undefined)[] = []
+  for (const id of ids) found.push(await store.get(id, options))
+  return found
 }
 
 /** Creates items by a function that answers at once: all of them, or none. @param undo removes one again. */

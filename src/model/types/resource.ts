@@ -24,8 +24,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of a create. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * Whether it is only tried: it gives what would be, and nothing is kept. Default false.
+   * HttpError 400 where the store has no transactions, and for files.
+   */
+  readonly dryRun?: boolean | undefined
+}
+
 /** Options of a write. Without any, a write to an item is conditional and a write to an id is not. */
-export interface WriteOptions extends CallOptions {
+export interface WriteOptions extends CreateOptions {
   /** The version that the item must have, instead of the one that was read. */
   readonly ifMatch?: string | undefined
   /** Whether to write whatever version the item has. Default false. */
@@ -123,7 +132,16 @@ export interface OperationsOf<D extends Def> {
    * @example
    * const blue = await cars.create({ color: 'blue', price: 20 })
    */
-  create(item: DefInput<D>, options?: CallOptions): Promise<DefItem<D>>
+  create(item: DefInput<D>, options?: CreateOptions): Promise<DefItem<D>>
+  /**
+   * Creates all items of an array, or none: at most `limits.arrayItems`. The store needs transactions.
+   * @throws HttpError as for one item; the `field` of an issue begins with the index: `1.color`.
+   * @example
+   * const [red, blue] = await cars.create([{ color: 'red', price: 1 }, { color: 'blue', price: 2 }])
+   */
+  create(items: readonly DefInput<D>[], options?: CreateOptions): Promise<readonly DefItem<D>[]>
+  // Again: what TypeScript infers of a function, and reports, is of its last signature.
+  create(item: DefInput<D>, options?: CreateOptions): Promise<DefItem<D>>
   /**
    * Replaces all values of an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError

@@ -7,12 +7,19 @@ import { type CollectionTarget, normalizeId, SEARCH } from '../../model/compile/
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
 import type { ActionDefinition } from '../../model/types/definition.ts'
-import type { CallOptions, List, Resource, WriteOptions } from '../../model/types/resource.ts'
-import { ANYTHING, checkOptions, type Rules } from '../../options.ts'
+import type {
+  CallOptions,
+  CreateOptions,
+  List,
+  Resource,
+  WriteOptions,
+} from '../../model/types/resource.ts'
+import { ANYTHING, BOOLEAN, checkOptions, type Rules } from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import type { Id } from '../../store/store.ts'
 import { CallContext, type CallScope, type OperationResult, type Perform } from '../context.ts'
+import { tryOut } from '../dry-run.ts'
 import { compileOperation } from '../perform.ts'
 import { requireOutside } from '../work-context.ts'
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
@@ -47,15 +54,16 @@ class ProgramRequest implements ReceivedRequest {
 
 interface Call {
   readonly value?: unknown
-  readonly options?: CallOptions | undefined
+  readonly options?: CreateOptions | undefined
   readonly preconditions?: Preconditions
   /** Does the work in place of the operation. */
   readonly perform?: Perform
 }
 
 const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
+const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
 const WRITE_RULES: Rules<WriteOptions> = {
-  ...CALL_RULES,
+  ...CREATE_RULES,
   ifMatch: ANYTHING,
   unconditional: ANYTHING,
 }
@@ -81,7 +89,8 @@ export function createResource(scope: CallScope, name: string): Resource {
   ): Promise<OperationResult> => {
     if (!transaction) requireOutside(collection.store, name, operation)
     if (options) {
-      const rules = preconditions ? WRITE_RULES : CALL_RULES
+      const created = operation === 'create' ? CREATE_RULES : CALL_RULES
+      const rules = preconditions ? WRITE_RULES : created
       checkOptions(`The options of ${name}.${operation}`, options, rules)
     }
     const value = collection.blobs && hasFiles(input) ? await readFiles(input) : input
@@ -99,7 +108,10 @@ export function createResource(scope: CallScope, name: string): Resource {
     })
     signal.throwIfAborted()
     try {
-      return await compileOperation(runtime.api, target, operation, perform)(context)
+      const operate = compileOperation(runtime.api, target, operation, perform)
+      if (!options?.dryRun) return await operate(context)
+      if (transaction) throw new TypeError(`${name}: a dry run is no part of a transaction`)
+      return await tryOut(context, operate)
     } finally {
       await context.discardUploads()
     }
@@ -157,7 +169,9 @@ export function createResource(scope: CallScope, name: string): Resource {
     count: async (query, options) =>
       countMatching(collection, runList, { operation: 'count', query, options }),
     read,
-    create: (value, options) => runItem('create', { kind: 'collection' }, { value, options }),
+    // Of an array it gives one.
+    create: ((value: unknown, options?: CreateOptions) =>
+      runItem('create', { kind: 'collection' }, { value, options })) as Resource['create'],
     replace: async (target, value, options) => write('replace', target, { value, options }),
     patch: async (target, value, options) => write('patch', target, { value, options }),
     delete: async (target, options) => write('delete', target, { options }),

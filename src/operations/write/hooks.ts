@@ -47,6 +47,13 @@ export function runAfterHook(write: Write<'stored'>): Awaitable<void> {
   return runAfter(call, toProgramItem(call.target.collection, stored), toHookValues(write))
 }
 
+/** Runs them within the transaction of the write: what one throws undoes it. */
+export function runAfterHookWithin(write: Write<'stored'>): Promise<void> {
+  const { call, stored, transaction } = write
+  const result = toProgramItem(call.target.collection, stored)
+  return runAfterWithin(call, result, transaction, toHookValues(write))
+}
+
 /**
  * Runs steps and the `after` hooks in one transaction: both happen, or none. The database may run them more than once.
  * @throws ConflictError within another transaction, where the item has another version by now: that is undone.

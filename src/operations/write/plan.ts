@@ -121,37 +121,81 @@ function createItem(
   collection: CollectionDefinition,
   isNamed: boolean,
 ): Steps<'body' | 'stored'> {
-  const { blobs, hooks, references, roles, visible } = collection
-  const ownId = input.choosesId(collection)
+  const { hooks, references } = collection
   const refers = references.size > 0
   const hasHook = hooks.before.has('create')
   return start
-    .within(input.reportIssuesTogether, [], issues =>
-      issues
-        .set('candidate', input.takeBody, 400)
-        .check(isNamed ? input.requireSameId : !ownId && input.refuseId, 400)
-        .refine('candidate', input.omitServerValues)
-        .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
-        .refine('candidate', roles && fields.setReadOnly, 401)
-        .refine('candidate', refers && refs.fillParents, 400)
-        .refine('candidate', blobs && contents.receiveContents, 400, 413)
-        .set('checked', input.validateNew, 400),
-    )
+    .within(input.reportIssuesTogether, [], issues => checkNewItem(issues, collection, isNamed))
     .check(hasHook && refers && refs.requireReferences, 400)
     .within(hooks.transaction && around.runWithHooks, [], whole =>
-      whole
-        .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
-        .refine('values', hasHook && input.validateAgain, 400)
-        .within(locks(collection) && refs.lockReferences, [], atomic =>
-          atomic
-            .check(ownId && input.requireValidId, 400)
-            .check(input.requireSize, 413)
-            .check(visible && input.requireVisible, 403)
+      completeNewItem(whole, collection).within(
+        locks(collection) && refs.lockReferences,
+        [],
+        atomic =>
+          requireStorable(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
             .set('stored', store.storeNew, 409),
-        ),
+      ),
     )
 }
+
+/** What a client sent of a new item, checked by itself. */
+function checkNewItem(
+  issues: Steps<'body'>,
+  collection: CollectionDefinition,
+  isNamed: boolean,
+): Steps<'body' | 'checked'> {
+  const { blobs, references, roles } = collection
+  const ownId = input.choosesId(collection)
+  return issues
+    .set('candidate', input.takeBody, 400)
+    .check(isNamed ? input.requireSameId : !ownId && input.refuseId, 400)
+    .refine('candidate', input.omitServerValues)
+    .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
+    .refine('candidate', roles && fields.setReadOnly, 401)
+    .refine('candidate', references.size > 0 && refs.fillParents, 400)
+    .refine('candidate', blobs && contents.receiveContents, 400, 413)
+    .set('checked', input.validateNew, 400)
+}
+
+/** What the `before` hooks make of it. */
+function completeNewItem(
+  checked: Steps<'body' | 'checked'>,
+  { hooks }: CollectionDefinition,
+): Steps<'body' | 'checked' | 'values'> {
+  const hasHook = hooks.before.has('create')
+  return checked
+    .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
+    .refine('values', hasHook && input.validateAgain, 400)
+}
+
+/** Whether it may be stored, as far as no other collection says so. */
+function requireStorable(
+  atomic: Steps<'body' | 'checked' | 'values'>,
+  collection: CollectionDefinition,
+): Steps<'body' | 'checked' | 'values'> {
+  return atomic
+    .check(input.choosesId(collection) && input.requireValidId, 400)
+    .check(input.requireSize, 413)
+    .check(collection.visible && input.requireVisible, 403)
+}
+
+/** The steps of each item of an array that is created. What all of them need is done for all at once. */
+export const compileItems = memoize((collection: CollectionDefinition) => {
+  const { blobs, hooks } = collection
+  const runsWithin = hooks.transaction && hooks.after.has('create')
+  return {
+    check: checkNewItem(new Steps<'body'>(), collection, false).list,
+    complete: completeNewItem(new Steps<'body' | 'checked'>(), collection).list,
+    require: requireStorable(new Steps<'body' | 'checked' | 'values'>(), collection).list,
+    /** Within the transaction. */
+    follow: new Steps<'stored'>().check(runsWithin && around.runAfterHookWithin).list,
+    /** Once it is committed. */
+    end: new Steps<'stored'>()
+      .check(blobs && contents.keepUploads)
+      .check(runsAfter(hooks, 'create') && around.runAfterHook).list,
+  }
+})
 
 /** A PUT of an item that does not exist. */
 function createByPut(

@@ -1,0 +1,172 @@
+// CSV as it is read (RFC 4180), typed by the fields of its columns: what `csv.ts` prints comes back.
+
+import { type Path, toPath } from '../base/paths.ts'
+import { type Item, isObject, type Json } from '../base/values.ts'
+import { HttpError } from '../errors.ts'
+import type { Kind } from '../schema/fields.ts'
+import { listColumns } from './csv-columns.ts'
+import type { ReadContext } from './format.ts'
+import { tooManyMembers } from './json.ts'
+import { checkJson, checkName } from './json-value.ts'
+import { readText } from './read-body.ts'
+
+interface Row {
+  /** An empty cell is absent, an empty text is `""`. */
+  readonly cells: readonly (string | undefined)[]
+  readonly line: number
+}
+
+/** A column, and how its cells are read. */
+interface ReadColumn {
+  readonly name: string
+  readonly path: Path
+  readonly read: (text: string) => Json
+}
+
+/**
+ * Reads the items of a table, and the line of each. A cell that is not of its column's type stays a text, for the schema
+ * to refuse.
+ * @throws HttpError 400, 413
+ */
+export async function readCsv(
+  body: AsyncIterable<Uint8Array>,
+  context: ReadContext,
+): Promise<Json[]> {
+  const text = await readText(body, context)
+  const items: Item[] = []
+  const lines: number[] = []
+  let columns: readonly ReadColumn[] | undefined
+  let members = 0
+  for (const { cells, line } of parseRows(text)) {
+    members += cells.length
+    if (members > context.limits.members) throw tooManyMembers(context.limits.members)
+    // Many writers end with an empty line.
+    if (cells.length === 1 && cells[0] === undefined) continue
+    if (!columns) {
+      columns = readHeader(cells, context)
+      continue
+    }
+    if (cells.length > columns.length)
+      throw invalidCsv(line, `has ${cells.length} cells for ${columns.length} columns`)
+    const item: Item = {}
+    for (const [at, cell] of cells.entries()) {
+      const column = columns[at]
+      if (cell !== undefined && column) setValue(item, column, column.read(cell), line)
+    }
+    items.push(item)
+    lines.push(line)
+  }
+  checkJson(items, '', context.limits.depth)
+  context.lines = lines
+  return items
+}
+
+function readHeader(
+  cells: Row['cells'],
+  { fields = new Map(), limits }: ReadContext,
+): readonly ReadColumn[] {
+  const known = new Map(listColumns(fields).map(column => [column.path.join('.'), column]))
+  const names = cells.map(cell => unguard(cell ?? ''))
+  const doubled = names.find((name, at) => names.indexOf(name) !== at)
+  if (doubled !== undefined) {
+    const message = `Two columns have the name ${JSON.stringify(doubled)}`
+    throw new HttpError(400, [{ message, field: doubled, type: 'repeated_key' }])
+  }
+  return names.map(name => {
+    const column = known.get(name)
+    const path = column?.path ?? toPath(name)
+    if (path.length > limits.depth) throw invalidCsv(1, `has the column ${name.slice(0, 64)}`)
+    for (const part of path) checkName(part, name)
+    return {
+      name,
+      path,
+      read: column?.json ? readJson : (READERS[column?.kind ?? 'any'] ?? unguard),
+    }
+  })
+}
+
+/** Cells of other kinds are texts. */
+const READERS: Readonly<Partial<Record<Kind, (text: string) => Json>>> = {
+  number: readNumber,
+  integer: readNumber,
+  boolean: text => (text === 'true' ? true : text === 'false' ? false : text),
+}
+
+function readNumber(text: string): Json {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text
+}
+
+function readJson(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Takes off the `'` that keeps spreadsheets from running a text. */
+function unguard(text: string): string {
+  return /^'+[=+\-@＝＋－＠\t\r\n]/.test(text) ? text.slice(1) : text
+}
+
+function setValue(item: Item, { name, path }: ReadColumn, value: Json, line: number): void {
+  let target = item
+  for (const part of path.slice(0, -1)) {
+    target[part] ??= {}
+    const inner = target[part]
+    if (!isObject(inner)) throw invalidCsv(line, `has values for ${name} and for a part of it`)
+    target = inner
+  }
+  target[path.at(-1) ?? ''] = value
+}
+
+const CELL = /[^,\r\n]*/y
+const LINE_END = /\r\n|\n|\r/y
+
+/** Parses rows: fields in quotes may hold separators, line ends and doubled quotes. @throws HttpError 400 */
+function* parseRows(text: string): Generator<Row> {
+  let line = 1
+  for (let at = 0; at < text.length; line++) {
+    const cells: (string | undefined)[] = []
+    const first = line
+    for (let more = true; more; ) {
+      if (text[at] === '"') {
+        const [cell, end] = parseQuoted(text, at, line)
+        cells.push(cell)
+        for (const char of cell) if (char === '\n') line++
+        at = end
+      } else {
+        CELL.lastIndex = at
+        const [cell = ''] = CELL.exec(text) ?? []
+        cells.push(cell === '' ? undefined : cell)
+        at += cell.length
+      }
+      more = text[at] === ','
+      if (more) at++
+    }
+    if (at < text.length) {
+      LINE_END.lastIndex = at
+      const end = LINE_END.exec(text)
+      if (!end) throw invalidCsv(line, 'has characters behind a closing quote')
+      at += end[0].length
+    }
+    yield { cells, line: first }
+  }
+}
+
+/** @returns the cell, and where it ends. */
+function parseQuoted(text: string, start: number, line: number): [cell: string, end: number] {
+  let cell = ''
+  for (let at = start + 1; ; ) {
+    const quote = text.indexOf('"', at)
+    if (quote === -1) throw invalidCsv(line, 'has a quote that is not closed')
+    cell += text.slice(at, quote)
+    if (text[quote + 1] !== '"') return [cell, quote + 1]
+    cell += '"'
+    at = quote + 2
+  }
+}
+
+function invalidCsv(line: number, what: string): HttpError {
+  return new HttpError(400, [{ message: `Line ${line} of the CSV ${what}`, type: 'invalid_csv' }])
+}
