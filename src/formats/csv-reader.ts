@@ -10,7 +10,7 @@ import { tooManyMembers } from './json.ts'
 import { checkJson, checkName } from './json-value.ts'
 import { readText } from './read-body.ts'
 
-interface Row {
+interface CsvRow {
   /** An empty cell is absent, an empty text is `""`. */
   readonly cells: readonly (string | undefined)[]
   readonly line: number
@@ -62,7 +62,7 @@ export async function readCsv(
 }
 
 function readHeader(
-  cells: Row['cells'],
+  cells: CsvRow['cells'],
   { fields = new Map(), limits }: ReadContext,
 ): readonly ReadColumn[] {
   const known = new Map(listColumns(fields).map(column => [column.path.join('.'), column]))
@@ -124,7 +124,7 @@ const CELL = /[^,\r\n]*/y
 const LINE_END = /\r\n|\n|\r/y
 
 /** Parses rows: fields in quotes may hold separators, line ends and doubled quotes. @throws HttpError 400 */
-function* parseRows(text: string): Generator<Row> {
+function* parseRows(text: string): Generator<CsvRow> {
   let line = 1
   for (let at = 0; at < text.length; line++) {
     const cells: (string | undefined)[] = []

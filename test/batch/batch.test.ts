@@ -17,6 +17,8 @@ import { TRANSACTIONAL } from '../stores/transactional.ts'
 
 usePostgres()
 
+const MISSING = '01890000-0000-7000-8000-000000000000'
+
 /** Authenticates `Test ann read write` as ann with two scopes. */
 const scheme: Scheme = {
   name: 'Test',
@@ -145,7 +147,11 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
         { type: 'precondition_failed' },
       ],
       [
-        { method: 'POST', path: '/lines', body: { order_id: '{o}', product_id: 'x', count: 1 } },
+        {
+          method: 'POST',
+          path: '/lines',
+          body: { order_id: '{o}', product_id: MISSING, count: 1 },
+        },
         400,
         { field: 'product_id', type: 'unknown_reference' },
       ],

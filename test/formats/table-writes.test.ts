@@ -161,9 +161,13 @@ eachHandler(make, (handler, made) => {
     },
   )
 
-  test.each(['html', 'csv', 'ndjson'])('%s is not accepted as a body: 415', async name => {
+  test.each([
+    ['html', 'POST', '/v1/cars'],
+    ['csv', 'PUT', '/v1/cars/1'],
+    ['ndjson', 'PUT', '/v1/cars/1'],
+  ])('%s is not accepted as a body: 415', async (name, method, path) => {
     const headers = { 'content-type': FORMATS[name]?.type ?? '' }
-    const answer = await handler.request('/v1/cars', { method: 'POST', headers, body: 'a' })
+    const answer = await handler.request(path, { method, headers, body: 'a' })
     expect(answer.status).toBe(415)
     for (const type of READ_TYPES) expect(answer.text).toContain(type)
   })

@@ -36,7 +36,7 @@ const ERRORS: readonly [what: string, status: number, method: string, path: stri
       415,
       'POST',
       '/v1/cars',
-      { headers: { 'content-type': 'text/csv' }, body: 'a' },
+      { headers: { 'content-type': 'image/png' }, body: 'a' },
     ],
     ['a range', 416, 'GET', '/v1/cars', { headers: { range: 'cars=50-' } }],
   ]

@@ -172,7 +172,7 @@ describe('POST /<collection>', () => {
           { color: 'pink', doors: 'x' },
           [{ field: 'immatriculation', type: 'required' }, { field: 'color' }, { field: 'doors' }],
         ],
-        ['a list', [carValues(0)], [{ type: 'invalid_type' }]],
+        ['a list of another', [[carValues(0)]], [{ field: '0', type: 'invalid_type' }]],
       ]
       for (const [name, json, errors] of refused) {
         it(`400 for ${name}`, async () => {

@@ -187,7 +187,7 @@ async function requireAllReferences(
   for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     if (!parent) continue
-    const finder = new Finder(call, parent, transaction)
+    const finder = new ReferenceFinder(call, parent, transaction)
     const named = writes.flatMap(({ values, checked }, at) => {
       const value = (values ?? checked)?.[field] ?? null
       return value === null ? [] : [{ at, value, byClient: value === checked?.[field] }]
@@ -203,7 +203,7 @@ async function requireAllReferences(
 }
 
 /** Finds out which items of a collection there are: by sets where all are visible, else each once. */
-class Finder {
+class ReferenceFinder {
   readonly #call: OperationContext
   readonly #parent: CollectionDefinition
   readonly #transaction: RunningTransaction | undefined
