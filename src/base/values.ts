@@ -27,6 +27,11 @@ export function omit(item: Item, names: ReadonlySet<string>): Item {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
 }
 
+/** The names of an object that has no others. */
+export function namesOf<Name extends string>(object: Readonly<Record<Name, unknown>>): Name[] {
+  return Object.keys(object) as Name[] // a constant of ours: its keys are all of them
+}
+
 export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

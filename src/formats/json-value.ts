@@ -1,7 +1,7 @@
 // Checks the JSON values that every format accepts: each store returns them byte for byte, and no name
 // reaches an object's prototype.
 
-import { type Item, isObject, type Json } from '../base/values.ts'
+import { isObject, type Json } from '../base/values.ts'
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
 
@@ -39,13 +39,12 @@ export function checkJson(
  * texts are not looked at.
  */
 export function isValidJson(value: unknown, levels: number): value is Json {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value))
+    return levels > 0 && value.every(element => isValidJson(element, levels - 1))
+  if (!isObject(value)) return typeof value !== 'number' || Number.isFinite(value)
   if (levels === 0) return false
-  if (Array.isArray(value)) return value.every(element => isValidJson(element, levels - 1))
-  const properties = value as Item // what JSON.parse made
-  return Object.keys(properties).every(
-    name => !FORBIDDEN_NAMES.has(name) && isValidJson(properties[name], levels - 1),
+  return Object.keys(value).every(
+    name => !FORBIDDEN_NAMES.has(name) && isValidJson(value[name], levels - 1),
   )
 }
 

@@ -2,7 +2,7 @@
 // and what programs pass.
 
 import { toPath } from '../base/paths.ts'
-import { isObject, isScalar } from '../base/values.ts'
+import { isObject, isScalar, namesOf } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
 import { type Fields, findField, unknownField } from '../schema/fields.ts'
 import type { Filter } from '../store/filter.ts'
@@ -20,7 +20,7 @@ const GROUPS = { or: 'any', and: 'all', not: 'not' } as const
 /** A word that combines filters. */
 export type GroupWord = keyof typeof GROUPS
 
-const GROUP_WORDS = Object.keys(GROUPS) as readonly GroupWord[]
+const GROUP_WORDS = namesOf(GROUPS)
 
 /** Lists the words that combine filters of these fields: a field of the same name is the field. */
 export function listGroups(fields: Fields): GroupWord[] {

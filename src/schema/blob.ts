@@ -98,5 +98,5 @@ export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobValue
   })
   binaries.add(schema, { options })
   // Every input has become a record before the schema checks it.
-  return schema as unknown as z.ZodType<BlobRecord, BlobValue>
+  return schema as z.ZodType<BlobRecord, BlobValue>
 }

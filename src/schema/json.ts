@@ -1,6 +1,6 @@
 // Converts values of programs to JSON.
 
-import type { Json } from '../base/values.ts'
+import { isObject, type Json } from '../base/values.ts'
 import { type Issue, throwIfAny } from '../errors.ts'
 
 /** Whether a value is exactly what its JSON text gives back. */
@@ -13,10 +13,9 @@ export function isJson(value: unknown): value is Json {
     for (let at = 0; at < value.length; at++) if (!isJson(value[at])) return false
     return true
   }
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  const properties = value as Record<string, unknown> // an object of no class
+  if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return false
   // An inherited property, which no sound program has, only leads to a copy.
-  for (const name in properties) if (!isJson(properties[name])) return false
+  for (const name in value) if (!isJson(value[name])) return false
   return true
 }
 

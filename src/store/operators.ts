@@ -1,4 +1,5 @@
 // The operators of filters: their words in a query, and which fields they are for.
+import { namesOf } from '../base/values.ts'
 import type { Field } from '../schema/fields.ts'
 import type { Operator } from './filter.ts'
 
@@ -36,12 +37,16 @@ const EFFECTS: Readonly<Record<Operator, 'equals' | 'orders' | 'matches' | 'tell
   exists: 'tells',
 }
 
-/** Finds the operator that a word means; `undefined` for an unknown word. */
-export function findOperator(word: string): Operator | undefined {
-  return Object.hasOwn(OPERATORS, word) ? OPERATORS[word as OperatorWord] : undefined
+function isOperatorWord(word: string): word is OperatorWord {
+  return Object.hasOwn(OPERATORS, word)
 }
 
-export const OPERATOR_WORDS = Object.keys(OPERATORS) as readonly OperatorWord[]
+/** Finds the operator that a word means; `undefined` for an unknown word. */
+export function findOperator(word: string): Operator | undefined {
+  return isOperatorWord(word) ? OPERATORS[word] : undefined
+}
+
+export const OPERATOR_WORDS = namesOf(OPERATORS)
 
 /** Lists the words of the operators that a field's filters may use. */
 export function listOperators(field: Field): OperatorWord[] {

@@ -69,7 +69,7 @@ export function watchMarkers(client: object, stream: unknown): void {
     const [statement] = input
     const text = typeof statement === 'string' ? statement : Object(statement).text
     if (isMarker(text)) marked.set(text, { client, told: client.processID, cancel })
-    return query.apply(client, input as unknown[])
+    return query.call(client, ...input)
   }
 }
 

@@ -2,7 +2,7 @@
 // read one answer. A read joins only a statement that has not begun, so that it sees every write before it.
 
 import type { StoreOptions } from '../../store/store.ts'
-import type { Runner, SharedWork } from './runner.ts'
+import { type Runner, type SharedWork, waitForOnly } from './runner.ts'
 import { isAborted, unwatch, watch } from './watch.ts'
 
 /** So many statements begin at once, each for one read; what comes while they run is shared. */
@@ -170,6 +170,5 @@ async function alone<Input, Result>(
   read: ReadNow,
   options: StoreOptions,
 ): Promise<Result> {
-  // One input, one result.
-  return (await read(runner => work([input], runner), options))[0] as Result
+  return waitForOnly(read(runner => work([input], runner), options))
 }

@@ -69,8 +69,9 @@ const CONTROL = /^(?:begin|start|commit|rollback|savepoint|release)\b/i
 function wrapClient(client: PostgresPoolClient, ofPool: Preparing): PostgresPoolClient {
   preparing.set(client, ofPool)
   // Kysely's type of a client does not say it, but that of pg has more.
-  const { connection } = client as PreparingClient
-  const isIdle = () => (client as PreparingClient).getTransactionStatus?.() === 'I'
+  const own = client as PreparingClient
+  const { connection } = own
+  const isIdle = () => own.getTransactionStatus?.() === 'I'
   /** The names of the statements that are kept, the one that was used last at the end. */
   const kept = new Map<string, string>()
   /** The names that the server does not know yet to be free. */

@@ -86,3 +86,8 @@ export function compile(database: PlaceholderStyle, statement: Fragment): Statem
   // Rows have their columns by name, whatever the statement is.
   return { ...RAW, ...print(statement, database) } as Statement
 }
+
+/** Waits for the results of one input, of which there is one. */
+export async function waitForOnly<Result>(results: Promise<readonly Result[]>): Promise<Result> {
+  return (await results)[0] as Result // one input, one result
+}

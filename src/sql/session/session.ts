@@ -16,6 +16,7 @@ import {
   type SingleStatement,
   type Statement,
   type StatementSession,
+  waitForOnly,
 } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import { unwatch, watch } from './watch.ts'
@@ -99,7 +100,7 @@ export class Session implements StatementSession {
   ): Promise<Result> {
     if (this.#database.serial) {
       // One input, one result.
-      return this.read(async runner => (await work([input], runner))[0] as Result, options)
+      return this.read(runner => waitForOnly(work([input], runner)), options)
     }
     return this.#gets.run(() => work, input, work, this.#readNow, options)
   }

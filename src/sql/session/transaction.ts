@@ -4,7 +4,7 @@ import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import { untilAborted } from '../../store/store-queue.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
-import type { Runner, SharedWork, StatementSession } from './runner.ts'
+import { type Runner, type SharedWork, type StatementSession, waitForOnly } from './runner.ts'
 import { type Session, toStoreError } from './session.ts'
 import { undoable } from './writes.ts'
 
@@ -70,8 +70,7 @@ class TransactionSession implements StatementSession {
     work: SharedWork<Input, Result>,
     options?: StoreOptions,
   ): Promise<Result> {
-    // One input, one result.
-    return this.read(async runner => (await work([input], runner))[0] as Result, options)
+    return this.read(runner => waitForOnly(work([input], runner)), options)
   }
 
   async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
@@ -86,8 +85,7 @@ class TransactionSession implements StatementSession {
     work: SharedWork<Input, Result>,
     options?: StoreOptions,
   ): Promise<Result> {
-    // One input, one result.
-    return this.write(async runner => (await work([input], runner))[0] as Result, options)
+    return this.write(runner => waitForOnly(work([input], runner)), options)
   }
 
   /** Refuses further calls, and waits for the running ones. */

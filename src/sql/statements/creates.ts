@@ -19,6 +19,7 @@ import {
   type Runner,
   type Statement,
   type StatementSession,
+  waitForOnly,
 } from '../session/runner.ts'
 import { decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
@@ -214,9 +215,7 @@ export function buildCreates(
         const statement = insertMany ? 'of all' : insertNext !== undefined && 'of one'
         return session.writeShared(create, insertNextRows, options, single && statement)
       }
-      // One row, one item.
-      const insert = async (runner: Runner) =>
-        (await insertChosenRows([create], runner))[0] as Stored
+      const insert = (runner: Runner) => waitForOnly(insertChosenRows([create], runner))
       return session.write(insert, options, single)
     },
     async createAll(session, values, options) {

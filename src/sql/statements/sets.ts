@@ -50,8 +50,10 @@ export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
     const found = await select(keys, lock, runner)
     if (found.length > items.length)
       throw new Error(`${table} has several rows with one id: none of them was changed`)
-    const versions = new Map(found.map(each => [mapping.encodeId(each.id), each.version]))
-    if (items.some(({ version }, at) => versions.get(keys[at] as Id) !== version)) throw NOT_ALL
+    const versions = new Map<unknown, string>(
+      found.map(each => [mapping.encodeId(each.id), each.version]),
+    )
+    if (items.some(({ version }, at) => versions.get(keys[at]) !== version)) throw NOT_ALL
   }
 
   /** Finds an item for each id, in their order. @throws Error where the database compares ids in a way of its own. */
