@@ -303,7 +303,15 @@ function buildShape(options: Declaration): Shape {
     !chosen || options.id !== 'integer',
     `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
   )
-  const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
+  assertValid(
+    options.ordered !== false || options.id !== 'integer',
+    `${name}: ordered: false needs ids that need no counting; leave out id: 'integer'`,
+  )
+  const identity: Identity = {
+    name: idField,
+    kind: chosen ? 'text' : (options.id ?? 'uuid'),
+    ...(options.ordered === false && { ordered: false }),
+  }
   const id: Field = {
     kind: identity.kind === 'integer' ? 'integer' : 'string',
     nullable: false,

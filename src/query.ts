@@ -51,11 +51,16 @@ export interface QueryOptions {
   readonly sort?: readonly SortKey[] | undefined
   /** The name of the creation date, if the items have one: for `since` and `until`. */
   readonly createdAt?: string
+  /** Whether ids become visible in their order: `since_id` is refused otherwise. Default true. */
+  readonly ordered?: boolean
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
   /** How much a request may ask for. Default: the `limits` of an api. */
   readonly limits?: QueryLimits
 }
+
+const UNORDERED =
+  'since_id would miss items: ids of this collection may become visible in any order; use since'
 
 /** The query language of a stock client. A list request is rewritten before anything reads it. */
 export interface Dialect {
@@ -118,7 +123,15 @@ export function readQuery(
  * single-valued parameter sent twice, and more than the limits allow.
  */
 export function compileQueryReader(options: QueryOptions): QueryReader {
-  const { fields, selectable = fields, id, createdAt, search: searched, limits = LIMITS } = options
+  const {
+    fields,
+    selectable = fields,
+    id,
+    createdAt,
+    ordered = true,
+    search: searched,
+    limits = LIMITS,
+  } = options
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
   if (!fields.has(WHERE)) reserved.add(WHERE)
@@ -197,6 +210,10 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     for (const bound of BOUNDS) {
       const [name] = bound
       if (!seen.has(name)) continue
+      if (name === 'since_id' && !ordered) {
+        issues.push({ message: UNORDERED, field: name, type: 'not_filterable' })
+        continue
+      }
       const field = name.endsWith('_id') ? id : createdAt
       const filter = readBound(bound, parameters, field, fields, issues)
       if (filter) where.push(filter)

@@ -76,7 +76,10 @@ function parametersOf(
     ...describeWhere(collection.queryFields),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined ? [] : DATES),
-    parameter('since_id', idSchema, 'Only items after this id'),
+    // A reader by it would miss items.
+    ...(shape.identity.ordered === false
+      ? []
+      : [parameter('since_id', idSchema, 'Only items after this id')]),
     parameter('max_id', idSchema, 'Only items up to this id'),
     ...(name === SEARCH || asSearch ? [WORDS] : []),
   ]

@@ -30,6 +30,7 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
       sort,
       limits: LIMITS,
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ordered: shape.identity.ordered !== false,
       ...(search && { search }),
     }),
 )

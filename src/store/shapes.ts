@@ -11,9 +11,7 @@ import type { Shape } from './store.ts'
 export function mergeShapes(one: Shape, other: Shape): Shape {
   const clash = (what: string) =>
     new TypeError(`${one.name} and ${other.name} share a store but not ${what}`)
-  if (one.identity.name !== other.identity.name || one.identity.kind !== other.identity.kind) {
-    throw clash('their identity')
-  }
+  if (!isDeepStrictEqual(one.identity, other.identity)) throw clash('their identity')
   for (const date of ['createdAt', 'updatedAt'] as const) {
     if (one[date] !== undefined && other[date] !== undefined && one[date] !== other[date]) {
       throw clash('the names of their dates')

@@ -28,6 +28,8 @@ export interface Identity {
    * client, or a UUIDv7 of the store if the client leaves it out.
    */
   readonly kind: 'uuid' | 'integer' | 'text'
+  /** Whether ids that the store makes become visible in their order; absent: they do. A store may always have it so. */
+  readonly ordered?: false | undefined
 }
 
 /** Describes a collection to its store. */

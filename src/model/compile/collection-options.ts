@@ -22,6 +22,12 @@ export interface PlainOptions {
   readonly itemName?: string | undefined
   /** The name of the identifying property. Default `id`. */
   readonly idField?: 'id' | 'identifier' | undefined
+  /**
+   * Whether ids become visible in their order, so that a reader by `since_id` misses none. With false a SQL store makes
+   * them in the process: creates do not wait for each other, and `since_id` is refused. Not with `id: 'integer'`.
+   * Default true.
+   */
+  readonly ordered?: boolean | undefined
   /** Whether items have `created_at` and `updated_at`. Default true. */
   readonly timestamps?: boolean | undefined
   /** How many items a page has if the request has no `limit`. Default 25. */

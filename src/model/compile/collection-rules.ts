@@ -69,6 +69,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   itemName: TEXT,
   id: oneOf('uuid', 'integer'),
   idField: oneOf('id', 'identifier'),
+  ordered: BOOLEAN,
   timestamps: BOOLEAN,
   sort: FIELDS,
   defaultLimit: wholeFrom(1),

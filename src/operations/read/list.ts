@@ -42,6 +42,7 @@ const findListReaders = memoize((api: ApiDefinition) =>
       sort: collection.sort,
       limits: api.limits,
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ordered: shape.identity.ordered !== false,
       unit: collection.name,
       defaultLimit: collection.defaultLimit,
       maxLimit: collection.maxLimit,

@@ -187,18 +187,28 @@ export function buildCreates(
     return finish(inserted, runner)
   }
 
-  const findChosen = ({ values }: Create) => chosenId(shape.identity, values)
+  /** Whether the next id of all servers is needed. */
+  function needsNext({ values }: Create): boolean {
+    return shape.identity.ordered !== false && chosenId(shape.identity, values) === undefined
+  }
 
-  /** Inserts rows under the ids that clients have chosen. */
+  function findId({ values }: Create): string {
+    const chosen = chosenId(shape.identity, values)
+    if (chosen !== undefined) return chosen
+    lastUuid = nextUuid(lastUuid, clock())
+    return lastUuid
+  }
+
+  /** Inserts rows under ids that clients have chosen, or that are made here. */
   async function insertChosenRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
-    const rows = creates.map(each => newRow(findChosen(each) ?? '', each))
+    const rows = creates.map(each => newRow(findId(each), each))
     return finish(await insertRows(rows, runner), runner)
   }
 
   /** Inserts rows under chosen ids and the next ones. */
   async function insertAll(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
-    const isChosen = (each: Create) => findChosen(each) !== undefined
-    const others = creates.filter(each => !isChosen(each))
+    const isChosen = (each: Create) => !needsNext(each)
+    const others = creates.filter(needsNext)
     const made: Stored[] = []
     while (made.length < others.length)
       made.push(...(await insertNextRows(others.slice(made.length), runner)))
@@ -211,7 +221,7 @@ export function buildCreates(
     create(session, values, options = {}) {
       const create = { values, options }
       const single = options.idempotencyKey === undefined
-      if (findChosen(create) === undefined) {
+      if (needsNext(create)) {
         const statement = insertMany ? 'of all' : insertNext !== undefined && 'of one'
         return session.writeShared(create, insertNextRows, options, single && statement)
       }
