@@ -113,6 +113,11 @@ export interface Resources<C = Collections> {
    * @throws TypeError where the stores have no transactions, or are in several databases.
    */
   transaction<R>(work: (tx: Transaction<C>) => Promise<R>, options?: TransactionOptions): Promise<R>
+  /**
+   * The same for jobs: calls see and change items that no row policy (`visible`) or owner lets anybody else. Schemas,
+   * field roles, `immutable` and limits hold, and hooks see `system: true`. No request can become such a call.
+   */
+  asSystem(): Resources<C>
 }
 
 /** An api: it answers requests, and its collections can be called in process. */
@@ -226,8 +231,8 @@ export function defineApi(options: object): unknown {
   const definition = buildApi(versions, plain)
   const { handler, fetch, runtime } = createHandlers(definition)
   const base = definition.baseUrl ?? definition.prefix
-  const resources = (version: VersionDefinition) => {
-    const scope: CallScope = { runtime, version, base }
+  const resources = (version: VersionDefinition, system = false) => {
+    const scope: CallScope = { runtime, version, base, system }
     const { collections = [] } = declared.find(each => each.version === version.number) ?? {}
     return {
       collections: Object.fromEntries(Object.values(collections).map(each => [each.name, each])),
@@ -235,6 +240,7 @@ export function defineApi(options: object): unknown {
         runtime.createResource(scope, findName(version, collection)),
       transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
         runtime.runTransaction(scope, work, options),
+      asSystem: () => resources(version, true),
     }
   }
   const stores = new Set(

@@ -50,6 +50,7 @@ export const ERROR_TYPES = {
     not_multiple_of: 'A number is not a multiple of its step. Correct it.',
     not_sortable: 'Lists cannot be sorted by this field. Use another.',
     pattern_too_long: 'A search word or pattern is too long. Shorten it.',
+    read_only_field: 'The server sets the property. Leave it out, or send its current value.',
     repeated_key: 'A form or an XML text names a property more than once. Send it once.',
     repeated_parameter: 'A parameter is given more than once. Send it once.',
     required: 'A required property is missing. Send it.',

@@ -408,14 +408,16 @@ it('is hidden by a version that does not declare it', async () => {
 })
 
 describe('a read-only property', () => {
-  test.each<[string, Init, object]>([
-    ['a PUT', { method: 'PUT', json: { name: 'A', note: null, views: 9, author: 'eve' } }, {}],
-    ['a PUT without it', { method: 'PUT', json: { name: 'A', note: null } }, {}],
-    ['a PUT of another type', { method: 'PUT', json: { name: 'A', views: 'nine' } }, {}],
-    ['a patch', mergePatch({ views: 9, author: 'eve' }), {}],
-    ['a patch with null', mergePatch({ views: null, author: null }), {}],
-    ['a JSON patch', jsonPatch({ op: 'replace', path: '/views', value: 9 }), {}],
-    ['a JSON patch that removes it', jsonPatch({ op: 'remove', path: '/author' }), {}],
+  test.each<[string, Init, string[]]>([
+    ['a PUT', { method: 'PUT', json: { name: 'A', note: null, views: 9, author: 'eve' } }, []],
+    ['a PUT without it', { method: 'PUT', json: { name: 'A', note: null } }, []],
+    ['a PUT of another type', { method: 'PUT', json: { name: 'A', views: 'nine' } }, []],
+    ['a patch', mergePatch({ views: 9, author: 'eve' }), ['views', 'author']],
+    ['a patch with null', mergePatch({ views: null, author: null }), ['views', 'author']],
+    ['a patch of its value', mergePatch({ views: 0, author: 'ann', updated_at: 'then' }), []],
+    ['a JSON patch', jsonPatch({ op: 'replace', path: '/views', value: 9 }), ['views']],
+    ['a JSON patch that tests it', jsonPatch({ op: 'test', path: '/views', value: 0 }), []],
+    ['a JSON patch that removes it', jsonPatch({ op: 'remove', path: '/author' }), ['author']],
     [
       'a form',
       {
@@ -423,13 +425,17 @@ describe('a read-only property', () => {
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: 'name=B&views=nine&author=eve',
       },
-      {},
+      ['views', 'author'],
     ],
-  ])('is not changed by %s', async (_what, init) => {
+  ])('is not changed by %s: a PATCH that would is a 400', async (_what, init, fields) => {
     const { id, send } = await serve(memoryStore())
-    expect([200, 303]).toContain(
-      (await send(`/users/${id}`, { ...init, headers: { ...as('eve'), ...init.headers } })).status,
-    )
+    const headers = { ...as('eve'), ...init.headers }
+    const { status, json } = await send(`/users/${id}`, { ...init, headers })
+    if (fields.length === 0) expect([200, 303]).toContain(status)
+    else {
+      const errors = fields.map(field => ({ field, type: 'read_only_field' }))
+      expect([status, json]).toMatchObject([400, { errors }])
+    }
     expect((await send(`/users/${id}`)).json).toMatchObject({ views: 0, author: 'ann' })
   })
 

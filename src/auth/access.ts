@@ -1,9 +1,14 @@
 // Access rules: which scopes a principal needs for an operation.
-import { checkOptions, either, listOf, matching, oneOf, rulesFor } from '../options.ts'
-import type { Principal } from './scheme.ts'
 
-/** Who may do something: everyone, or principals with all of these scopes; `[]` is any principal. */
-export type AccessRule = 'public' | readonly string[]
+import { HttpError } from '../errors.ts'
+import { checkOptions, either, listOf, matching, oneOf, rulesFor } from '../options.ts'
+import type { Authenticated, Principal } from './scheme.ts'
+
+/**
+ * Who may do something: everyone, principals with all of these scopes (`[]` is any principal), or with one of them:
+ * `{ any: ['staff', 'customer'] }`.
+ */
+export type AccessRule = 'public' | readonly string[] | { readonly any: readonly string[] }
 
 /**
  * Access rules by operation or action. `count` and `search` follow `list`, and `download` follows `read`,
@@ -12,7 +17,16 @@ export type AccessRule = 'public' | readonly string[]
 export type Access = Readonly<Record<string, AccessRule>>
 
 const SCOPE = matching('a scope', /^[\x21\x23-\x5b\x5d-\x7e]+$/)
-const RULE = either("'public' or an array of scopes", oneOf('public'), listOf(SCOPE))
+const ANY = listOf(SCOPE, 1)
+const RULE = either(
+  "'public', an array of scopes, or { any: scopes }",
+  oneOf('public'),
+  listOf(SCOPE),
+  {
+    wanted: '',
+    fits: value => Object.keys(Object(value)).join() === 'any' && ANY.fits(Object(value).any),
+  },
+)
 
 /**
  * Checks access rules and freezes them.
@@ -62,5 +76,36 @@ export function satisfies(rule: AccessRule, principal: Principal | undefined): b
   if (principal === undefined) return false
   const { scopes } = principal
   // In JavaScript scopes may be one string, which would include parts of scopes.
-  return rule.every(scope => Array.isArray(scopes) && scopes.includes(scope))
+  const has = (scope: string) => Array.isArray(scopes) && scopes.includes(scope)
+  return 'any' in rule ? rule.any.some(has) : rule.every(has)
+}
+
+/** Lists the sets of scopes of which one is needed. */
+export function listScopes(rule: Exclude<AccessRule, 'public'>): readonly (readonly string[])[] {
+  return 'any' in rule ? rule.any.map(scope => [scope]) : [rule]
+}
+
+/**
+ * Builds the 403 for a principal that lacks a scope.
+ * @param rule says what is needed: scopes, or one of several.
+ */
+export function insufficientScope(
+  { scheme }: Authenticated,
+  rule: Exclude<AccessRule, 'public'>,
+  metadata: string | undefined,
+): HttpError {
+  // The challenge names one set that is enough.
+  const sets = listScopes(rule)
+  const [first = []] = sets
+  const scope = first.join(' ')
+  const message = `This needs the scope ${sets.map(scopes => scopes.join(' ')).join(' or ')}`
+  const challenge = scheme.challenge({
+    error: 'insufficient_scope',
+    error_description: message,
+    scope,
+    ...(metadata !== undefined && { resource_metadata: metadata }),
+  })
+  return new HttpError(403, [{ message, type: 'insufficient_scope' }], {
+    headers: ['WWW-Authenticate', challenge],
+  })
 }

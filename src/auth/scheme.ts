@@ -1,5 +1,5 @@
 // Authentication: schemes turn credentials into principals (RFC 9110 §11).
-import { AnyHttpError, type AnyIssue, HttpError, toHttpError } from '../errors.ts'
+import { AnyHttpError, type AnyIssue, type HttpError, toHttpError } from '../errors.ts'
 import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
 
@@ -118,23 +118,4 @@ export function unauthorized(
   const headers: HeaderList = [...new Set(challenges)].flatMap(text => ['WWW-Authenticate', text])
   const missing: AnyIssue = { message: 'This needs authentication', type: 'unauthenticated' }
   return new AnyHttpError(401, issues.length > 0 ? issues : [missing], { headers })
-}
-
-/** Builds the 403 for a principal that lacks a scope. */
-export function insufficientScope(
-  { scheme }: Authenticated,
-  scopes: readonly string[],
-  metadata: string | undefined,
-): HttpError {
-  const scope = scopes.join(' ')
-  const message = `This needs the scope ${scope}`
-  const challenge = scheme.challenge({
-    error: 'insufficient_scope',
-    error_description: message,
-    scope,
-    ...(metadata !== undefined && { resource_metadata: metadata }),
-  })
-  return new HttpError(403, [{ message, type: 'insufficient_scope' }], {
-    headers: ['WWW-Authenticate', challenge],
-  })
 }

@@ -41,6 +41,7 @@ function listStatuses(described: MethodDescription): number[] {
 
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
   405: ['Allow'],
   409: ['Retry-After'],
   416: ['Content-Range'],

@@ -1,5 +1,5 @@
 // Schemes and access rules, as OpenAPI 3.1.
-import type { AccessRule } from '../auth/access.ts'
+import { type AccessRule, listScopes } from '../auth/access.ts'
 import type { Scheme } from '../auth/scheme.ts'
 
 /** Names each scheme and describes it as a security scheme. */
@@ -37,7 +37,8 @@ function metadataUrl(issuer: string): string | undefined {
 
 /** Describes a rule as security requirements: one of the schemes, with these scopes. */
 export function describeRule(rule: AccessRule, schemes: readonly Scheme[]): object[] {
-  const scopes = rule === 'public' ? [] : rule
-  const choices = [...describeSchemes(schemes).keys()].map(name => ({ [name]: scopes }))
+  const sets = rule === 'public' ? [[]] : listScopes(rule)
+  const names = [...describeSchemes(schemes).keys()]
+  const choices = names.flatMap(name => sets.map(scopes => ({ [name]: scopes })))
   return rule === 'public' ? [{}, ...choices] : choices
 }

@@ -1,10 +1,12 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 
 import { type Awaitable, freezeDeep, type Item, isObject, type Json } from '../base/values.ts'
-import { HttpError, type Issue } from '../errors.ts'
+import { HttpError, type Issue, isFieldValue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
+import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import type { ActionDefinition } from '../model/types/definition.ts'
+import type { ActionResponse } from '../model/types/hooks.ts'
 import { RESERVED } from '../query.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
 import type { DecodedBody, OperationContext, OperationResult } from './context.ts'
@@ -45,7 +47,7 @@ export function act(
         : await doWork(context, action, key)
     if (!withHooks && hooks.after.has(action.name))
       await runAfter(context, toHookResult(context, outcome))
-    return buildResult(context, action, outcome)
+    return addHeaders(await buildResult(context, action, outcome), outcome.headers)
   }
   if (isRead || context.idempotencyKey === undefined) return work()
   return runOncePerKey(context, work, answer =>
@@ -57,6 +59,8 @@ export function act(
 interface ActionOutcome {
   readonly stored?: Stored | undefined
   readonly data?: Json | undefined
+  /** What it adds to its answer. It is not kept under a key: a cookie is a secret. */
+  readonly headers?: HeaderList | undefined
 }
 
 /** Does the work of an action, and keeps its outcome under the key. */
@@ -68,9 +72,34 @@ async function doWork(
 ): Promise<ActionOutcome> {
   const current = await findItemOf(context, action, transaction)
   const input = await checkInput(context, action)
-  const outcome = await run(context, action, current, input, transaction)
+  const response = new CookieResponse()
+  const outcome = {
+    ...(await run(context, action, current, input, response, transaction)),
+    headers: response.list,
+  }
   if (key !== undefined) await keepAnswer(context, transaction, key, toKeptAnswer(context, outcome))
   return outcome
+}
+
+/** The cookies that an action sets. */
+class CookieResponse implements ActionResponse {
+  readonly list: HeaderList = []
+  readonly headers: ActionResponse['headers'] = {
+    append: (name: string, value: string) => {
+      if (!/^set-cookie$/i.test(name))
+        throw new TypeError(`An action may set the header Set-Cookie alone, not ${name}`)
+      if (!isFieldValue(value))
+        throw new TypeError(
+          'Set-Cookie must be a header value on one line, without control characters',
+        )
+      this.list.push('Set-Cookie', value)
+    },
+  }
+}
+
+function addHeaders(result: OperationResult, headers: HeaderList = []): OperationResult {
+  if (headers.length === 0) return result
+  return { ...result, headers: [...result.headers, ...headers], isPrivate: true }
 }
 
 /** Prepares the result of an action for `after` hooks: frozen, with write-only properties protected. */
@@ -186,6 +215,7 @@ async function run(
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
+  response: CookieResponse,
   transaction: RunningTransaction | undefined,
 ): Promise<ActionOutcome> {
   const { collection } = context.target
@@ -198,6 +228,7 @@ async function run(
   const checked = await runBefore(context, before, input, transaction)
   const tools = Object.assign(new OperationTools(context, transaction), {
     input: checked,
+    response,
     ...(item && { item, id: current.id }),
     update: async (changes: Readonly<Record<string, unknown>>) => {
       if (!stored) throw new TypeError('update() is for actions on an item')

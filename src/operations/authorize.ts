@@ -1,6 +1,6 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
-import { findAccessRule, satisfies } from '../auth/access.ts'
-import { insufficientScope, unauthorized } from '../auth/scheme.ts'
+import { findAccessRule, insufficientScope, satisfies } from '../auth/access.ts'
+import { unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
 import { printPath, type RouteTarget } from '../model/compile/routes.ts'

@@ -56,6 +56,8 @@ export interface CallScope extends CallOptions {
   readonly transaction?: RunningTransaction | undefined
   /** The request whose hook or action calls: it ends with the time of its transaction. */
   readonly request?: Pick<ReceivedRequest, 'abort'> | undefined
+  /** Whether the calls skip row policies and owners: those of `asSystem()`. */
+  readonly system?: boolean | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
 }
@@ -104,6 +106,8 @@ export interface OperationResult {
   readonly vary?: readonly string[]
   /** The item that hooks and programs get, with its version. */
   readonly stored?: Stored | undefined
+  /** Whether no cache may keep it: it sets a cookie. */
+  readonly isPrivate?: true | undefined
   /** The value for hooks and programs where there is no item: of a list, a count, an action. */
   readonly value?: unknown
 }
@@ -124,6 +128,8 @@ export class CallContext implements ListOptions {
   readonly request: ReceivedRequest
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
+  /** Whether row policies and owners do not count. Only a program can say so. */
+  system = false
   target: RouteTarget | undefined
   /** The effective method. */
   method: string

@@ -156,14 +156,25 @@ export function buildRowFilter(
   transaction = context.transaction,
 ): RowFilter | undefined {
   const { visible } = collection
-  if (!visible) return undefined
+  if (!visible || context.system) return undefined
   if (typeof visible !== 'function')
     return seeThrough(context, collection, visible.through, transaction)
   const rule = visible(context.principal)
+  if (rule === undefined && context.inProcess && !context.principal) warnOfNothing(collection)
   const where = rule === undefined ? undefined : filtersOf(collection, rule)
   if (where?.length === 0) return undefined
   if (!where) return { where: [nothing(collection)], sees: () => false }
   return { where, sees: matcher({ where }, collection.shape.fields) }
+}
+
+/** The collections of which a program without a principal saw nothing: each is warned of once. */
+const warned = new WeakSet<CollectionDefinition>()
+
+function warnOfNothing(collection: CollectionDefinition): void {
+  if (warned.has(collection)) return
+  warned.add(collection)
+  const message = `A call without a principal sees nothing of ${collection.name}, as its row policy says. A job that is to see all calls api.asSystem().collection('${collection.name}'); another call names its principal.`
+  process.emitWarning?.(message, { type: 'RestConventionsWarning', code: 'NO_PRINCIPAL' })
 }
 
 /** Builds the filter of items that are visible through another collection, which a field refers to. */

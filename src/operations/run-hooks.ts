@@ -30,6 +30,7 @@ const told = new WeakMap<
 /** What hooks and actions get: resources are created when they are first used. */
 export class OperationTools implements HookContext {
   readonly principal: Principal | undefined
+  readonly system: boolean
   readonly state: HookState
   readonly #context: OperationContext
   readonly #transaction: RunningTransaction | undefined
@@ -48,6 +49,7 @@ export class OperationTools implements HookContext {
     this.#transaction = transaction
     this.#isDone = isDone
     this.principal = context.principal
+    this.system = context.system
     this.state = told.get(context)?.state ?? {}
   }
 
@@ -68,9 +70,9 @@ export class OperationTools implements HookContext {
   /** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
   #createScope(): CallScope {
     const transaction = this.#transaction
-    const { runtime, target, base, principal, request } = this.#context
+    const { runtime, target, base, principal, request, system } = this.#context
     const { version, collection: own } = target
-    const scope = { runtime, version, base, transaction, own, principal }
+    const scope = { runtime, version, base, transaction, own, principal, system }
     if (this.#isDone) return scope
     return { ...scope, request, signal: (transaction ?? request).signal }
   }

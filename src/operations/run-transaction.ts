@@ -36,8 +36,12 @@ async function runWork<R>(
   const own = name === undefined ? outer.own : outer.version.collections.get(name)
   const scope = { ...outer, ...callOptions, own }
   return transact(scope, transaction => {
-    const collection = createFind({ ...scope, transaction, signal: transaction.signal })
-    return transaction.run(() => work({ collection }))
+    const within = { ...scope, transaction, signal: transaction.signal }
+    const bind = (system?: boolean): OwnTransaction => ({
+      collection: createFind({ ...within, system }),
+      asSystem: () => bind(true),
+    })
+    return transaction.run(() => work(bind(scope.system)))
   })
 }
 

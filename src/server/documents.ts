@@ -1,6 +1,7 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 
+import { listScopes } from '../auth/access.ts'
 import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
@@ -126,7 +127,7 @@ function toJson(data: Json): Content {
 function describeResource(api: ApiDefinition): ServedDocument | undefined {
   const issuers = [...new Set(api.schemes.flatMap(({ issuer }) => issuer ?? []))]
   if (issuers.length === 0) return undefined
-  const scopes = listScopes(api)
+  const scopes = listSupportedScopes(api)
   return {
     read: ({ base }) =>
       toJson({
@@ -138,12 +139,14 @@ function describeResource(api: ApiDefinition): ServedDocument | undefined {
   }
 }
 
-function listScopes({ versions, access }: ApiDefinition): string[] {
+function listSupportedScopes({ versions, access }: ApiDefinition): string[] {
   const tables = versions.flatMap(({ collections }) =>
     [...collections.values()].map(collection => collection.access),
   )
   const rules = [access, ...tables].flatMap(table => Object.values(table))
-  return [...new Set(rules.flatMap(rule => (rule === 'public' ? [] : rule)))].sort()
+  return [
+    ...new Set(rules.flatMap(rule => (rule === 'public' ? [] : listScopes(rule).flat()))),
+  ].sort()
 }
 
 /** The path of a version's root below the api's prefix. */

@@ -40,7 +40,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   if (validators && !isHtmlPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   addCommon(headers, context, result.vary)
-  if (suppressed) headers.push('Cache-Control', 'no-store')
+  if (suppressed || result.isPrivate) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
     headers.push('Cache-Control', cacheControlOf(context))
   const response = withBody(

@@ -1,9 +1,10 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
 import { describe, expect, it, test, vi } from 'vitest'
+import { insufficientScope } from '../../src/auth/access.ts'
 import { createTokenCache, isAudience, toPrincipal } from '../../src/auth/bearer-token.ts'
 import { principalKey } from '../../src/auth/client-key.ts'
 import { printChallenge } from '../../src/auth/credentials.ts'
-import { insufficientScope, type Scheme } from '../../src/auth/scheme.ts'
+import type { Scheme } from '../../src/auth/scheme.ts'
 import { resolveClient } from '../../src/http/base-url.ts'
 import { parseByteRange, printByteContentRange } from '../../src/http/byte-range.ts'
 import { printDisposition } from '../../src/http/content-disposition.ts'

@@ -6,7 +6,7 @@ import type { Id } from '../../store/store.ts'
 import type { CollectionOptions, PlainOptions } from '../compile/collection-options.ts'
 import type { DefStored, UnknownDef } from './collection-types.ts'
 import type { FieldRole } from './field-roles.ts'
-import type { HookContext, Hooks } from './hooks.ts'
+import type { ActionResponse, HookContext, Hooks } from './hooks.ts'
 import type { References } from './references.ts'
 
 /** A principal sees an item where it sees the item of another collection that this one refers to. */
@@ -24,6 +24,7 @@ export type RowRule = (
 export interface ActionContext extends HookContext {
   /** The input, checked by the action's `input` schema. */
   readonly input: unknown
+  readonly response: ActionResponse
   /** The item of the action, frozen; absent for an action on the collection. */
   readonly item?: DefStored<UnknownDef>
   readonly id?: Id

@@ -62,6 +62,8 @@ export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
 export interface Transaction<Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   collection<T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
+  /** The same without row policies (`visible`) and owners, for jobs. */
+  asSystem(): Transaction<Named>
 }
 
 /** Options of a transaction: the defaults of its calls. */
@@ -74,11 +76,15 @@ export interface TransactionOptions extends CallOptions {
 export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   readonly collection: Find<Own, Named>
+  /** The same without row policies (`visible`) and owners: for rows that the principal may not see, such as an audit. */
+  readonly asSystem: () => OwnTransaction<Own, Named>
 }
 
 /** The properties that every context of a hook or action has. */
 export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly principal: Principal | undefined
+  /** Whether the call is one of `asSystem()`: its own calls skip row policies and owners, too. */
+  readonly system: boolean
   /** Aborted when the client has gone or its time is over; of an `after` hook of what is done never. */
   readonly signal: AbortSignal
   /** A place for what the hooks of one operation, or an action and its hooks, tell each other: empty at first. */
@@ -200,17 +206,31 @@ export type ActionResult<D extends Def, Out> = Out extends 'item'
     ? Output<Out>
     : unknown
 
+/** What an action adds to its answer. */
+export interface ActionResponse {
+  readonly headers: {
+    /**
+     * Adds a cookie (RFC 6265 §4.1): `headers.append('Set-Cookie', '__Host-session=…; Secure; HttpOnly; Path=/')`. No
+     * cache keeps the answer then. An answer that is repeated for an `Idempotency-Key` has none, nor has a call in
+     * process.
+     * @throws TypeError for another header, and for an invalid value.
+     */
+    readonly append: (name: 'Set-Cookie', value: string) => void
+  }
+}
+
 /** The context of an action's `run`; an action on an item has the item too. */
 export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
   ? OnItem<D, N> & {
       readonly input: CheckedInput<In>
+      readonly response: ActionResponse
       /**
        * Applies a merge patch to the item, if it has not changed since it was read.
        * @throws ConflictError where it was changed meanwhile.
        */
       readonly update: (changes: DefMerge<Input<D['schema']>>) => Promise<DefStored<D>>
     }
-  : HookContext<D, N> & { readonly input: CheckedInput<In> }
+  : HookContext<D, N> & { readonly input: CheckedInput<In>; readonly response: ActionResponse }
 
 /** The functions that `defineApi({ actions })` declares for one collection. */
 export type RunOf<D extends Def, N> = {

@@ -102,6 +102,7 @@ export function createResource(scope: CallScope, name: string): Resource {
       target,
       operation,
       transaction,
+      system: scope.system ?? false,
       preconditions: preconditions ?? NO_PRECONDITIONS,
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       principal: options?.principal ?? scope.principal,

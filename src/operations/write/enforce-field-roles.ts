@@ -1,7 +1,7 @@
 // Field roles in writes and answers: read-only, write-only and immutable properties, and owners.
 
 import { type Item, isObject, type Json, sameJson } from '../../base/values.ts'
-import { HttpError } from '../../errors.ts'
+import { HttpError, throwIfAny } from '../../errors.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
@@ -26,6 +26,34 @@ export function setReadOnly({ call, candidate }: Write<'candidate'>): Item {
     if (value !== undefined) filled[name] = toJson(value)
   }
   return filled
+}
+
+/**
+ * Refuses a patch that would change a read-only property. A client that may not read the item may name none: it
+ * would learn its value by guessing.
+ * @throws HttpError 400 with every such property.
+ */
+export function refuseReadOnly({
+  call,
+  candidate,
+  current,
+  printed = current.item,
+}: Write<'candidate' | 'current'>): void {
+  const { roles } = call.target.collection
+  if (call.inProcess || !call.body || !roles) return
+  const reads = offers(call, 'read', 'list')
+  const { body } = call
+  const changes = (name: string) =>
+    reads
+      ? !sameJson(candidate[name], printed[name])
+      : findNamed(body, new Set([name])) !== undefined
+  const changed = [...roles.readOnly.keys()].filter(changes)
+  throwIfAny(
+    changed.map(field => {
+      const message = `${field} is read-only: leave it out`
+      return { message, field, type: 'read_only_field' }
+    }),
+  )
 }
 
 /** Restores the read-only properties of an existing item. A program may change them. */
@@ -120,11 +148,11 @@ export function requireOwnItem({ call, current }: Write): void {
 
 /** Whether the principal may change an item. */
 export function mayChange(
-  { principal, inProcess }: Pick<OperationContext, 'principal' | 'inProcess'>,
+  { principal, inProcess, system }: Pick<OperationContext, 'principal' | 'inProcess' | 'system'>,
   { owner }: CollectionDefinition,
   item: Item,
 ): boolean {
-  if (!owner || (inProcess && !principal)) return true
+  if (!owner || system || (inProcess && !principal)) return true
   const { field, except = [] } = owner
   const owns = principal !== undefined && item[field] === principal.id
   return owns || except.some(scope => principal?.scopes?.includes(scope))

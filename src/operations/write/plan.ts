@@ -228,6 +228,10 @@ function changeItem(
           replaces ? input.takeBody : isUpdate ? input.applyChanges : input.applyPatch,
           400,
         )
+        .check(
+          roles && roles.readOnly.size > 0 && operation === 'patch' && fields.refuseReadOnly,
+          400,
+        )
         .refine('candidate', blobs && !replaces && contents.omitUnchangedContents)
         .check(!replaces && input.requireId, 400)
         .check(!replaces && refers && refs.requireParentKept, 400)
