@@ -151,20 +151,12 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     const keys = parseSort(text)
     if (keys.length === 0) return { sort: defaultSort, issues: [] }
     const issues: Issue[] = []
-    const invalid = (message: string, type: ErrorType) =>
-      issues.push({ message, field: 'sort', type })
     if (keys.length > limits.sortKeys) {
       const message = `sort has ${keys.length} keys; at most ${limits.sortKeys} are allowed`
-      invalid(message, 'too_many_sort_keys')
+      issues.push({ message, field: 'sort', type: 'too_many_sort_keys' })
       return { sort: defaultSort, issues }
     }
-    for (const { path } of keys) {
-      const field = findField(fields, path)
-      if (!field) issues.push(unknownField(path.join('.'), fields, 'sort'))
-      const reason = field && invalidSortReason(field)
-      if (reason !== undefined)
-        invalid(`${path.join('.')} ${reason}: it has no order`, 'not_sortable')
-    }
+    checkSortKeys(keys, fields, issues)
     return { sort: withTieBreak(keys, id), issues }
   }
 
@@ -226,6 +218,19 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     }
     if (!selected && !search) return { where, sort }
     return { where, sort, ...(selected && { fields: selected }), ...(search && { search }) }
+  }
+}
+
+/** Reports the sort keys that no field has, and those that have no order. */
+function checkSortKeys(keys: readonly SortKey[], fields: Fields, issues: Issue[]): void {
+  for (const { path } of keys) {
+    const dotted = path.join('.')
+    const field = findField(fields, path)
+    if (!field) issues.push(unknownField(dotted, fields, 'sort'))
+    const reason = field && invalidSortReason(field)
+    if (reason === undefined) continue
+    const message = `${dotted} ${reason}: it has no order`
+    issues.push({ message, field: 'sort', type: 'not_sortable' })
   }
 }
 
