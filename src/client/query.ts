@@ -35,8 +35,15 @@ interface Listed {
  */
 export function printQuery(query: object, listed?: Listed, words?: string): string {
   const parameters = new URLSearchParams()
+  const seen = new Set<string>()
   const add = (path: string, name: string, operator: OperatorWord, value: unknown): void => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
+    // A repeated parameter would mean either value.
+    if (listed && seen.has(path + operator))
+      throw new TypeError(
+        `${listed.name}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] } where both must match`,
+      )
+    seen.add(path + operator)
     const values = [value].flat().map(toPlain)
     const texts = values.flatMap(each => {
       if (!listed && each === undefined) return []

@@ -39,12 +39,14 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
  * Prints filters as parameters: `{ price: { gte: 10 } }` as `filter[price][gte]=10`. An object whose keys are
  * all operators is a condition, any other names properties. Groups are left out: see {@link readGroups}.
  * @param where the start of each message.
+ * @param seen the filters of other objects of the same query: a repeated parameter would mean either value.
  * @throws TypeError for a value that is no filter: `undefined` must not match everything.
  */
 export function toParameters(
   filters: object,
   { shape, queryFields }: CollectionDefinition,
   where: string,
+  seen = new Set<string>(),
 ): Parameter[] {
   const id = shape.identity.name
   const found: Parameter[] = []
@@ -55,6 +57,12 @@ export function toParameters(
       )
     }
     const name = `filter[${path}]${operator === 'eq' ? '' : `[${operator}]`}`
+    if (seen.has(name)) {
+      throw new TypeError(
+        `${where}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] } where both must match`,
+      )
+    }
+    seen.add(name)
     const values = (Array.isArray(value) ? value : [value]).map(toPlain)
     const wrong = values.find(each => !isScalar(each))
     if (!values.every(isScalar)) {

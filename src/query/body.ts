@@ -33,7 +33,11 @@ export function toQueryParameters(value: Json, id: string, issues: Issue[]): Par
   const add = (at: string, message: string, type: ErrorType = 'invalid_value') => {
     issues.push({ message: `${at.slice(0, 128)} ${message}`, field: at.slice(0, 128), type })
   }
+  const seen = new Set<string>()
   const walk = (name: string, each: Json): void => {
+    if (!isObject(each) && seen.has(name))
+      add(name, 'stands there twice. Put both into {"where":{"and":[…]}}', 'repeated_parameter')
+    seen.add(name)
     const word = /\[(\w*)\]$/.exec(name)?.[1]
     if (isScalar(each)) pairs.push([name, String(each)])
     else if (Array.isArray(each) && each.every(isScalar)) {

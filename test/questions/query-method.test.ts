@@ -111,6 +111,7 @@ test.each<[number, string, unknown, string, string]>([
   [400, 'price must be a text, number', { price: null }, JSON_TYPE, 'cars'],
   [400, 'Unknown query parameter \\"colour\\"', { colour: 'red' }, JSON_TYPE, 'cars'],
   [400, 'where.or.0.price', { where: { or: [{ price: 'x' }] } }, JSON_TYPE, 'cars'],
+  [400, 'price[lt] stands there twice', { 'price[lt]': 5, price: { lt: 6 } }, JSON_TYPE, 'cars'],
   [400, '_method has no meaning', { _method: 'DELETE' }, JSON_TYPE, 'cars'],
   [400, '_method has no meaning', '_method=DELETE', FORM_TYPE, 'cars'],
   [400, 'U+0000', 'color=%00', FORM_TYPE, 'cars'],

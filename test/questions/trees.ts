@@ -178,8 +178,8 @@ export function makeQuestion(random: Random, depth = 4): Question {
       ? [{ or: trees }, car => members.some(([, test]) => test(car))]
       : [{ and: trees }, car => members.every(([, test]) => test(car))]
   })
-  // Of two parts with one name the last one stays.
-  const kept = new Map(parts.map(part => [Object.keys(part[0])[0], part]))
+  // Of two parts about one field the last one stays.
+  const kept = new Map(parts.map(part => [Object.keys(part[0])[0]?.split('.')[0], part]))
   const tests = [...kept.values()].map(([, test]) => test)
   return [
     Object.assign({}, ...[...kept.values()].map(([tree]) => tree)),

@@ -157,6 +157,22 @@ test('a program gets the same, and a TypeError for what is no filter', async () 
   }
 })
 
+test('one filter written twice is a TypeError: a repeated parameter would mean either value', async () => {
+  const { api, resource } = await filled()
+  const client = createClient<typeof api>('http://localhost', {
+    fetch: (url, init) => api.fetch(new Request(url, init)),
+  })
+  const twice = [
+    { model: { name: 'Clio' }, 'model.name': 'x' },
+    { color: 'red', where: { color: 'blue' } },
+  ]
+  for (const query of twice) {
+    const message = 'stands there twice. Write { and: [{ … }, { … }] }'
+    await expect(resource.count(query as object)).rejects.toThrow(message)
+    await expect(client.cars.count(query as object)).rejects.toThrow(message)
+  }
+})
+
 test('the client sends groups as `where`', async () => {
   const { api } = await filled()
   const sent: string[] = []

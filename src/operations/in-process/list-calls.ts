@@ -60,7 +60,8 @@ function readCallQuery(
   if (words !== undefined) texts.push(parameter('q', words))
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
   const where = [Object.fromEntries(filters), Object(values.where ?? {})]
-  const parameters = where.flatMap(each => toParameters(each, collection, name))
+  const seen = new Set<string>()
+  const parameters = where.flatMap(each => toParameters(each, collection, name, seen))
   const issues: Issue[] = []
   const read = findProgramReader(collection)([...parameters, ...texts], issues)
   const groups = where.flatMap(each => readGroups(each, collection, name, issues))
