@@ -10,6 +10,7 @@ export {
   preparePostgres,
   reuseStatements,
 } from './session/drivers.ts'
+export { type NodeSqliteDatabase, nodeSqlite } from './session/node-sqlite.ts'
 export { prepareSqlite } from './session/prepare-sqlite.ts'
 export { sqlStore } from './sql-store.ts'
 export type { ColumnOptions } from './table/columns.ts'

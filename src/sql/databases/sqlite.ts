@@ -1,5 +1,5 @@
 // SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
-// node:sqlite in a wrapper (docs/databases.md).
+// node:sqlite by `nodeSqlite`.
 
 import type { Path } from '../../base/paths.ts'
 import { findLiteral, type LikeStep } from '../../store/selection.ts'
@@ -25,6 +25,8 @@ const COLUMN_TYPES = {
 } as const
 
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
+/** SQLITE_CONSTRAINT_TRIGGER. */
+const TRIGGER = 1811
 const NOT_NULL = 'NOT NULL constraint failed: '
 const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|PROTOCOL|READONLY)/
 /** Another connection writes. By its message: node:sqlite has one code for all errors. */
@@ -122,7 +124,9 @@ export const sqlite: SqlDatabase = {
     if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
     if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
     const code = 'code' in error ? String(error.code) : ''
-    if (code === 'SQLITE_CONSTRAINT_TRIGGER') return { kind: 'unstorable' }
+    // node:sqlite has one code for all errors, and SQLite's number.
+    const isTrigger = 'errcode' in error && error.errcode === TRIGGER
+    if (code === 'SQLITE_CONSTRAINT_TRIGGER' || isTrigger) return { kind: 'unstorable' }
     if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
     if (code === 'SQLITE_FULL' || FULL.test(error.message)) return { kind: 'full' }
     const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
