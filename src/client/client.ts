@@ -1,6 +1,7 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/types/collection-types.ts'
 import type { Remote } from '../model/types/resource.ts'
+import { type Batch, createBatch } from './batch.ts'
 import { type ClientState, createProxy, createResource } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
@@ -21,7 +22,10 @@ type NamedOf<A, V> = A extends { readonly versions: infer Versions }
     : never
 
 /** The resources of an api by the names of its collections. */
-export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>>
+export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>> & {
+  /** Sends several changes as one, where the api has `batch: true`. */
+  readonly batch: Batch<NamedOf<A, V>>
+}
 type NamedResources<Named extends NamedCollections> = {
   readonly [N in keyof Named]: Remote<Named[N]['def']>
 }
@@ -107,7 +111,12 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     ...rest
   }: PlainClientOptions = options ?? {}
   const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
-  const shared: ClientState = { send: createSend(rest), cache: new Map(), max: cache }
+  const shared: ClientState = {
+    send: createSend(rest),
+    cache: new Map(),
+    max: cache,
+    sources: new Map(),
+  }
   const create = (name: string) => {
     const place = {
       name,
@@ -115,7 +124,9 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
       id: ids[name] ?? 'id',
       methods: methods[name] ?? {},
     }
-    return createResource(place, shared)
+    const resource = createResource(place, shared)
+    // A collection may have the name, where the api has no batch.
+    return name === 'batch' ? Object.assign(createBatch(root, shared), resource) : resource
   }
   // The types name the collections; the server answers any other name with 404.
   return createProxy({}, create)

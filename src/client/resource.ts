@@ -11,6 +11,28 @@ export interface ClientState {
   /** Replies that may still be current, by preference and address; the oldest first. */
   readonly cache: Map<string, Reply>
   readonly max: number
+  /**
+   * The entity tags of received items by their collection, with quotes; of an item of a list the query that selects
+   * its fields.
+   */
+  readonly sources: Map<string, WeakMap<object, string>>
+}
+
+/** Finds the entity tags of the items of a collection. */
+export function findSources({ sources }: Pick<ClientState, 'sources'>, name: string) {
+  const found = sources.get(name) ?? new WeakMap<object, string>()
+  sources.set(name, found)
+  return found
+}
+
+/** Prints an id as a segment of a path. @throws TypeError for what is none. */
+export function toSegment(value: unknown): string {
+  // A URL cannot have the segments `.` and `..`, escaped or not.
+  if (typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))) {
+    // A dot would begin the extension of a format.
+    return encodeURIComponent(value).replaceAll('.', '%2E')
+  }
+  throw new TypeError(`must be a text or number, not ${String(value)}`)
 }
 
 export interface ResourcePlace {
@@ -28,7 +50,7 @@ type UntypedQuery = UntypedItem & { readonly limit?: number }
 /** The target of a create, and of an action on the collection. */
 const COLLECTION = Symbol()
 
-const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal']
+const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal', 'dryRun']
 
 /** How often `change` tries, and the first and the longest wait before it tries again, in milliseconds. */
 const MAX_CHANGES = 100
@@ -36,20 +58,19 @@ const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
 /** Creates the resource of a collection. Every other name of a property is an action. */
-export function createResource(place: ResourcePlace, { send, cache, max }: ClientState): Resource {
+export function createResource(place: ResourcePlace, state: ClientState): Resource {
+  const { send, cache, max } = state
   const { name, url, id, methods } = place
-  /** The entity tag of each received item, with quotes; for an item of a list the query that selects its fields. */
-  const sources = new WeakMap<object, string>()
+  const sources = findSources(state, name)
 
   const toUrl = (target: unknown): string => {
     const value = isObject(target) ? target[id] : target
     if (value === COLLECTION) return url
-    // A URL cannot have the segments `.` and `..`, escaped or not.
-    if (typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))) {
-      // A dot would begin the extension of a format.
-      return `${url}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
+    try {
+      return `${url}/${toSegment(value)}`
+    } catch (error) {
+      throw new TypeError(`${name}: the ${id} ${Object(error).message}`)
     }
-    throw new TypeError(`${name}: the ${id} must be a text or number, not ${String(value)}`)
   }
 
   /** Reads an address through the cache. A page of a walk is cached only if it is the whole list. */
@@ -116,7 +137,7 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
     method: string,
     target: unknown,
     body?: unknown,
-    { signal, ifMatch, unconditional }: WriteOptions = {},
+    { signal, ifMatch, unconditional, dryRun }: WriteOptions = {},
     path = '',
   ): Promise<unknown> {
     const depends = isObject(target) && !ifMatch && !unconditional
@@ -125,12 +146,16 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
       method,
       url: toUrl(target) + path,
       place: name + path,
-      headers: { 'if-match': tag, prefer: 'return=representation' },
+      headers: { 'if-match': tag, prefer: `return=representation${dryRun ? ', tx=rollback' : ''}` },
       body: toBody(body),
       signal,
     })
     // An action may give anything.
-    if (!path && !isObject(reply.value)) throw notAnAnswer(reply)
+    const { value } = reply
+    const isMany = Array.isArray(body) && isList(value)
+    if (!path && !isMany && !isObject(value)) throw notAnAnswer(reply)
+    // They have no version, as those of a list.
+    if (isMany) for (const each of value) sources.set(each, '')
     return remember(reply)
   }
 
@@ -198,7 +223,7 @@ export function createResource(place: ResourcePlace, { send, cache, max }: Clien
       return value.count
     },
     read,
-    create: (item: unknown, options?: CallOptions) => writeOnce('POST', COLLECTION, item, options),
+    create: (item: unknown, options?: WriteOptions) => writeOnce('POST', COLLECTION, item, options),
     replace: (target: unknown, item: unknown, options?: WriteOptions) =>
       writeOnce('PUT', target, item, options),
     patch: (target: unknown, changes: unknown, options?: WriteOptions) =>

@@ -11,6 +11,7 @@ import type {
   VersionDefinition,
 } from '../model/types/definition.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
+import { BATCH_PATH, buildBatch, hasBatch } from './batch.ts'
 import { Components } from './components.ts'
 import { buildPathItem, toPlainItem } from './path-item.ts'
 import { describeSchemes } from './security.ts'
@@ -97,6 +98,12 @@ export function buildDocument(
     const path = toUriTemplate(pattern)
     paths[path] ??= describePath(api, route, components)
   }
+  if (hasBatch(api, described))
+    paths[(described.name === '' ? '' : `/${described.name}`) + BATCH_PATH] = buildBatch(
+      api,
+      described,
+      components,
+    )
   const collections = [...described.collections.values()].filter(isVisible)
   return toPlainItem({
     info: { ...api.info, version: String(described.number ?? 1) },

@@ -25,7 +25,9 @@ function listStatuses(described: MethodDescription): number[] {
   add(writes, 403)
   add(api.rateLimit, 429)
   add(target.kind !== 'blob', 406)
-  if (target.kind === 'root') return [...statuses]
+  // Those of its steps too.
+  add(name === 'batch', 404, 408, 409, 413, 415, 422, 428)
+  if (target.kind === 'root') return [...statuses].sort((one, other) => one - other)
   const { collection, parent, action, kind } = target
   const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
   add(ofItem || parent || collection.hideExistence, 404)

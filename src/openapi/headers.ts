@@ -31,6 +31,7 @@ const REQUEST: Headers = {
 
 function listRequestHeaders(described: MethodDescription): readonly string[] {
   const { target, method, name } = described
+  if (name === 'batch') return ['Idempotency-Key', 'Prefer']
   if (target.kind === 'root') return ['If-None-Match']
   const { action, collection, kind } = target
   if (isConditional(method)) {
@@ -118,6 +119,7 @@ const LIMITS = [
 
 /** The response headers of each operation; of a change they depend on the status too. */
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
+  batch: ['Preference-Applied'],
   describe: ['Link'],
   list: PAGE,
   search: PAGE,

@@ -208,7 +208,7 @@ type Refused<O extends Operation> =
   | ('read' | 'patch' extends O ? never : 'change')
 
 /** The types of a declaration as clients have them, who set no read-only properties and read addresses of files. */
-type ByClient<D extends Def> = [D['readOnly'] | D['binary']] extends [never]
+export type ByClient<D extends Def> = [D['readOnly'] | D['binary']] extends [never]
   ? D
   : Omit<D, 'by'> & { readonly by: 'client' }
 

@@ -14,6 +14,7 @@ import type {
   VersionDefinition,
 } from '../../model/types/definition.ts'
 import { AS_JSON, parseMediaType, unsupportedMediaType } from '../../negotiate.ts'
+import { BATCH_PATH, describeBatch, hasBatch } from '../../openapi/batch.ts'
 import {
   type CollectionContext,
   type OperationResult,
@@ -25,14 +26,12 @@ import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
 import { hasBody, readValue } from '../body.ts'
 import type { DocumentEndpoint } from '../documents.ts'
-import { answerOptionsByHeaders, methodNotAllowed } from '../endpoint.ts'
+import { methodNotAllowed } from '../endpoint.ts'
 import { parseIdempotencyKey } from '../request-head.ts'
 import { respond } from '../respond.ts'
 import { step, timed } from '../steps.ts'
 import { invalidBatch, isRead, type ParsedStep, parseSteps, withStep } from './parse-steps.ts'
 import { authorizeSteps, type DoneStep, runSteps } from './run-steps.ts'
-
-export const BATCH_PATH = '/batch'
 
 const ALLOWED = 'POST, OPTIONS'
 const HEADERS = [
@@ -45,7 +44,7 @@ const HEADERS = [
 ]
 
 /** A batch whose steps are known. */
-interface Batch {
+interface ParsedBatch {
   readonly context: RequestContext
   /** The context of its key and its transaction: a collection of the database. */
   readonly call: CollectionContext
@@ -55,7 +54,7 @@ interface Batch {
 /** Compiles the batch of each version that has a store with transactions, by its paths. @throws TypeError where none has. */
 export function compileBatches(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
   if (!api.batch) return new Map()
-  const able = api.versions.filter(hasTransactions)
+  const able = api.versions.filter(version => hasBatch(api, version))
   if (able.length === 0)
     throw new TypeError('batch: true needs a collection whose store has transactions')
   return new Map(
@@ -65,11 +64,6 @@ export function compileBatches(api: ApiDefinition): ReadonlyMap<string, Document
       return [[path, endpoint] as const, [`${path}/`, endpoint] as const]
     }),
   )
-}
-
-/** Whether a version can have a batch. */
-export function hasTransactions({ collections }: VersionDefinition): boolean {
-  return [...collections.values()].some(({ store }) => store.transaction && store.database)
 }
 
 function compileBatch(
@@ -83,11 +77,21 @@ function compileBatch(
     context.version = version
     context.operation = 'batch'
   }
+  const describe: Step = context => {
+    context.counted = true
+    context.negotiated = AS_JSON
+    const data = describeBatch(api)(version)
+    context.result = {
+      status: 200,
+      headers: [...HEADERS, ...api.cors.preflight],
+      representation: { kind: 'document', name: 'description', data },
+    }
+  }
   const refuse: Step = context => {
     throw methodNotAllowed(context.method, ALLOWED)
   }
   const byMethod = new Map([
-    ['OPTIONS', answerOptionsByHeaders(api, HEADERS)],
+    ['OPTIONS', [describe, respond]],
     [
       'POST',
       [
@@ -201,7 +205,7 @@ async function countSteps(context: RequestContext, steps: readonly ParsedStep[])
 }
 
 /** Runs a batch, with a key once: later its answers are repeated, and what it reads is read again. */
-async function runOnce(batch: Batch): Promise<OperationResult> {
+async function runOnce(batch: ParsedBatch): Promise<OperationResult> {
   const { context, call, steps } = batch
   const { headers } = context.request
   const text = headers['idempotency-key']
@@ -225,7 +229,7 @@ async function runOnce(batch: Batch): Promise<OperationResult> {
 }
 
 /** What is kept of a batch: nothing of what it reads, and no bodies where they are too large. */
-function toKept({ steps, call }: Batch, done: readonly DoneStep[]): Json[] {
+function toKept({ steps, call }: ParsedBatch, done: readonly DoneStep[]): Json[] {
   const kept = done.map((each, at) => (steps[at] && isRead(steps[at]) ? null : { ...each }))
   const plain: Json[] = JSON.parse(JSON.stringify(kept))
   if (isWithin(plain, call.api.limits.keyAnswer)) return plain

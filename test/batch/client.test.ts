@@ -1,0 +1,91 @@
+// `client.batch` and arrays of the client, over both handlers and a line that loses answers.
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../../src/client/client.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+
+function shop() {
+  const orders = defineCollection({
+    name: 'orders',
+    schema: z.object({ customer: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const lines = defineCollection({
+    name: 'lines',
+    schema: z.object({ order_id: z.int(), count: z.int().min(1) }),
+    store: memoryStore(),
+    references: { order_id: { collection: 'orders', onDelete: 'cascade' } },
+  })
+  const api = defineApi({ collections: { orders, lines }, batch: true })
+  let losses = 0
+  const fetch = async (url: string, init: RequestInit) => {
+    const answer = await api.fetch(new Request(url, init))
+    // The work is done, and its answer is lost.
+    if (init.method === 'POST' && losses++ % 2 === 0) throw new TypeError('lost')
+    return answer
+  }
+  const client = createClient<typeof api>('http://api.test', { fetch })
+  return { api, client }
+}
+
+describe('client.batch', () => {
+  it('does typed steps once, however often answers are lost', async () => {
+    const { api, client } = shop()
+    for (let at = 1; at <= 5; at++) {
+      const [order, line, read] = await client.batch(steps => {
+        const made = steps.orders.create({ customer: 'Ann' })
+        const first = steps.lines.create({ order_id: made.id, count: at })
+        steps.lines.create({ order_id: made.id, count: 1 })
+        steps.orders.patch(made.id, { customer: 'Bob' })
+        return [made, first, steps.orders.read(made.id)]
+      })
+      expectTypeOf(order.customer).toEqualTypeOf<string>()
+      expectTypeOf(line.count).toEqualTypeOf<number>()
+      expect(line).toMatchObject({ order_id: order.id, count: at })
+      expect(read).toMatchObject({ id: order.id, customer: 'Bob' })
+      // Its version is known.
+      await client.lines.patch(line, { count: 9 })
+      await expect(client.orders.patch(order, { customer: 'Cid' })).rejects.toMatchObject({
+        status: 412,
+      })
+    }
+    expect([await api.collection('orders').count(), await api.collection('lines').count()]).toEqual(
+      [5, 10],
+    )
+  })
+
+  it('changes nothing where a step fails, and where it is tried', async () => {
+    const { api, client } = shop()
+    const { id } = await client.orders.create({ customer: 'Ann' })
+    const failing = client.batch(steps => [
+      steps.orders.patch(id, { customer: 'Bob' }),
+      steps.lines.create({ order_id: id, count: 0 }),
+    ])
+    await expect(failing).rejects.toMatchObject({
+      status: 400,
+      errors: [{ field: 'count', step: 1 }],
+    })
+    const [gone] = await client.batch(steps => [steps.orders.delete(id)], { dryRun: true })
+    expect(gone).toMatchObject({ id, customer: 'Ann' })
+    expect(await client.orders.patch(id, { customer: 'Bob' }, { dryRun: true })).toMatchObject({
+      customer: 'Bob',
+    })
+    expect(await api.collection('orders').read(id)).toMatchObject({ customer: 'Ann' })
+    const stale = client.batch(steps => [
+      steps.orders.patch(id, { customer: 'Eve' }, { ifMatch: '"other"' }),
+    ])
+    await expect(stale).rejects.toMatchObject({ status: 412, errors: [{ step: 0 }] })
+  })
+})
+
+it('creates arrays, each once', async () => {
+  const { api, client } = shop()
+  const made = await client.orders.create([{ customer: 'Ann' }, { customer: 'Bob' }])
+  expectTypeOf(made[0]?.customer).toEqualTypeOf<string | undefined>()
+  expect(made).toMatchObject([{ id: 1 }, { id: 2 }])
+  const [first] = made
+  if (first) await client.orders.patch(first, { customer: 'Cid' })
+  expect(await api.collection('orders').read(1)).toMatchObject({ customer: 'Cid' })
+  expect(await api.collection('orders').count()).toBe(2)
+})
