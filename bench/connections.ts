@@ -163,14 +163,22 @@ function describe(name: string, all: readonly Round[], reference: readonly Round
   ]
 }
 
-/** The CPU time of the processes of PostgreSQL that serve a database, in microseconds; SQLite has none. */
-async function usageOf(database: string): Promise<number> {
-  if (store === 'sqlite') return 0
+/** The CPU time of each process of PostgreSQL that serves a database, in microseconds; SQLite has none. */
+async function usageOf(database: string): Promise<ReadonlyMap<number, number>> {
+  if (store === 'sqlite') return new Map()
   const name = new URL(database).pathname.slice(1)
   const text = 'select pid from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()'
   const found = await ask(database, text, [name])
-  const spent = found.map(({ pid }) => readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
-  return spent.reduce((sum, nanoseconds) => sum + Number(nanoseconds) / 1000, 0)
+  const spent = (pid: unknown) => readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]
+  return new Map(found.map(({ pid }) => [Number(pid), Number(spent(pid)) / 1000]))
+}
+
+/** What processes have spent since; one that was idle for long has ended meanwhile. */
+function spentSince(
+  before: ReadonlyMap<number, number>,
+  after: ReadonlyMap<number, number>,
+): number {
+  return [...after].reduce((sum, [pid, spent]) => sum + spent - (before.get(pid) ?? 0), 0)
 }
 
 async function load(
@@ -193,7 +201,7 @@ async function load(
   if (wrong > 0 || answers === 0) throw new Error(`${server.name}: ${wrong} wrong answers`)
   return {
     node: (after.node - before.node) / answers,
-    postgres: (after.postgres - before.postgres) / answers,
+    postgres: spentSince(before.postgres, after.postgres) / answers,
     rate: (answers / microseconds) * 1e6,
     p99: p99 / 1000,
   }

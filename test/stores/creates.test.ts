@@ -179,6 +179,38 @@ describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
   },
 )
 
+test('long rows go to PostgreSQL by several statements', async () => {
+  const { store, inserted } = await opened(async onStatement => openPostgres({}, onStatement))
+  await closing([store], async () => {
+    await store.create(car('first'))
+    inserted()
+    const notes = ['a', 'b', 'c', 'd'].map(letter => letter.repeat(400_000))
+    const made = await Promise.all(notes.map(note => store.create({ ...car('red'), note })))
+    expect(inserted()).toEqual([2, 2])
+    const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
+    expect(items.slice(1)).toEqual(made)
+  })
+})
+
+test('null inside of JSON is kept apart from an absent value by creates together', async () => {
+  const { store } = await opened(async onStatement => openPostgres({}, onStatement))
+  await closing([store], async () => {
+    const values = [
+      { free: null },
+      {},
+      { free: { a: [null, 'ü"\\n'] } },
+      { note: null },
+      { free: 'null' },
+    ]
+    const made = await Promise.all(values.map(each => store.create({ ...car('red'), ...each })))
+    const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
+    expect(items).toEqual(made)
+    expect(items.map(({ item }) => [item.free, item.note])).toEqual(
+      values.map(each => [each.free, each.note]),
+    )
+  })
+})
+
 test('a row that a trigger of PostgreSQL skips or changes never gets the answer of another row', async () => {
   const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
