@@ -59,7 +59,7 @@ export async function openTable(
     records,
     target: catalog.targetOf(mapping),
     kept,
-    advice,
+    advice: [...advice, ...adviseUnfilled(catalog, mapping)],
     rows: buildRowAccess(mapping, records, isExact, clock),
     creates: buildCreates(
       mapping,
@@ -71,6 +71,14 @@ export async function openTable(
     sets: buildSetAccess(mapping, isExact),
     reads: buildReads(mapping, rememberTotals && catalog.tellsChanges, walk),
   }
+}
+
+function adviseUnfilled(catalog: Catalog, mapping: TableMapping): string[] {
+  const names = catalog.listUnfilled(mapping).map(name => `"${name}"`)
+  if (names.length === 0) return []
+  return [
+    `${mapping.table} has columns that need a value and are not in the schema, so that each create fails: ${names.join(', ')}. Declare them, or give them a default; where the collection is only read, all is well`,
+  ]
 }
 
 /** Creates or alters the table where the options allow it, and checks that the mapping fits it. */

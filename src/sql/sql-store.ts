@@ -85,7 +85,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   async function openFor(shape: Shape): Promise<Table> {
     const keys = await relations.findKeys(store)
     const opened = await openTable(shape, session, database, options, keys)
-    for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_NO_KEY' })
+    for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
     setMapping(store, opened.mapping)
     // Another collection may be attached by now.
     if (shape === attached) table = opened

@@ -187,6 +187,29 @@ describe.each(DATABASES)('%s', (name, open) => {
   })
 })
 
+test.each(DATABASES)('%s: a column that no create fills in is named', async (_name, open) => {
+  const db = await open()
+  const table = newTable()
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string() }),
+    timestamps: false,
+    store: sqlStore({ db, table, create: true }),
+  })
+  const rest = `name varchar(9) not null, plate varchar(9) not null, noted varchar(9) not null default 'x', version text not null`
+  const id = _name === 'SQLite' ? 'text' : 'uuid'
+  await sql.raw(`create table ${table} (id ${id} primary key not null, ${rest})`).execute(db)
+  const warned: string[] = []
+  const listen = (warning: Error) => void warned.push(warning.message)
+  process.on('warning', listen)
+  await defineApi({ collections: { cars } }).open()
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('warning', listen)
+  expect(warned.filter(text => text.startsWith(table))).toEqual([
+    expect.stringMatching(/not in the schema, so that each create fails: "plate"\. /),
+  ])
+})
+
 test('a reference in PostgreSQL has the type of what it names', async () => {
   const db = openPostgres()
   const { api, child } = serve(db, undefined)

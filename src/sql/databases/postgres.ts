@@ -100,6 +100,7 @@ const CATALOG = sql.raw(`select a.attname as name,
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) from base where base.next = 0) as type,
+  a.attnotnull and not a.atthasdef and a.attidentity = '' as is_required,
   c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', g.tgname, 'text', p.prosrc, 'events', array_remove(array[case when g.tgtype & 4 > 0 then 'insert' end, case when g.tgtype & 56 > 0 then 'change' end], null)))::text
     from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where g.tgrelid = c.oid and not g.tgisinternal) as triggers,
   c.relkind = 'r' and not c.relrowsecurity and not c.relhasrules

@@ -44,6 +44,7 @@ export const sqlite: SqlDatabase = {
     const schemaTable = sql`${sql.id(schema)}.sqlite_schema`
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
+        p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required,
         exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
         (select json_group_array(json_object('name', m.name, 'text', m.sql)) from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as triggers,
         case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)

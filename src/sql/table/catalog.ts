@@ -17,7 +17,7 @@ export async function hasTable({ table, database }: TableMapping, { run }: Runne
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
- * Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
+ * `is_required`, for one that is never null and has no default. Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws the database's own error for a table that does not exist.
  */
 export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
@@ -77,6 +77,17 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
         keeps(versionColumn, 'text') &&
         columns.every(({ column, type }) => keeps(column, type))
       )
+    },
+    /** Lists the columns that no create fills in, though they need a value; a trigger on insert may do it. */
+    listUnfilled(mapping: TableMapping): string[] {
+      const { columns, versionColumn } = mapping
+      const known = new Set([
+        ...columns.map(({ column }) => find(column)),
+        find(versionColumn ?? ''),
+      ])
+      if (!isTable || listFired(first, mapping).includes('insert')) return []
+      const unfilled = rows.filter(row => isTrue(row.is_required) && !known.has(row))
+      return unfilled.map(({ name }) => String(name))
     },
     /** The ids, for keys of other tables; `undefined` where none can name them. */
     targetOf({ table: name, id: { column, made } }: TableMapping): KeyTarget | undefined {
