@@ -544,6 +544,17 @@ describe.each([
 test.each([
   ['jsonb in SQLite', { model: 'jsonb' }, 'sqlite has no columns of the type jsonb'],
   ['jsonb for a text', { color: 'jsonb' }, 'cannot hold string values'],
+  [
+    'numeric in SQLite',
+    { price: 'numeric(9,2)' },
+    'sqlite has no columns of the type numeric(9,2)',
+  ],
+  ['numeric for a text', { color: 'numeric(9,2)' }, 'cannot hold string values'],
+  ['timestamptz for a date', { built: 'timestamptz' }, 'cannot hold date values'],
+  ['a wide numeric', { price: 'numeric(16,2)' }, 'a numeric of at most 15 digits, such as'],
+  ['a numeric of any width', { price: 'numeric' }, 'a numeric of at most 15 digits, such as'],
+  ['a finer numeric', { price: 'numeric(5,6)' }, 'a numeric of at most 15 digits, such as'],
+  ['another type', { price: 'decimal(12, 2)' }, 'not "decimal(12, 2)"'],
 ] as const)('%s is refused at definition', async (name, columns, message) => {
   const db = await openDatabase()
   const database = name.includes('SQLite') ? 'sqlite' : 'postgres'

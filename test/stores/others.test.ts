@@ -134,8 +134,12 @@ const NULLISH = z.object({ value: z.string().nullish() })
 /** Columns that cannot be served: the type, and what the error says. */
 const REFUSED: readonly [type: string, schema: z.ZodObject, message: RegExp][] = [
   ['real', NUMBER, /"value" is real, .* as a number; serve a view that casts it/],
-  ['numeric', NUMBER, /"value" is numeric, .*; serve a view/],
-  ['numeric(30,10)', NUMBER, /is numeric\(30,10\), .*; serve a view/],
+  ['numeric', NUMBER, /"value" is numeric, .*; alter it to .*, or serve a view/],
+  [
+    'numeric(30,10)',
+    NUMBER,
+    /is numeric\(30,10\), .*; alter it to .* numeric\(12,2\), or serve a view/,
+  ],
   ['bigint', NUMBER, /is bigint, .*; declare a whole number, or serve a view/],
   ['money', NUMBER, /is money, .* as a number; serve a view that casts it/],
   ['char(4)', TEXT, /is character\(4\), .* as a text; serve a view/],

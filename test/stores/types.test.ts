@@ -93,6 +93,89 @@ test('a column of jsonb is made where it is asked for, and indexed', async () =>
   await store.close()
 })
 
+const Visit = z.object({
+  starts_at: z.iso.datetime({ offset: true }),
+  ends_at: z.iso.datetime().nullable(),
+  total: z.number(),
+  count: z.int().default(1),
+})
+
+const VISIT_TYPES = {
+  starts_at: 'timestamptz(3)',
+  ends_at: { name: 'until', type: 'timestamptz' },
+  total: 'numeric(12,2)',
+  count: 'numeric(9)',
+} as const
+
+function visitsOf(table: string) {
+  const store = sqlStore({ db: openPostgres(), table, create: true, columns: VISIT_TYPES })
+  const indexes = ['starts_at', 'total'] as const
+  const visits = defineCollection({ name: 'visits', schema: Visit, store, indexes })
+  const api = defineApi({ collections: { visits } })
+  return { store, shape: visits.shape, visits: api.collection('visits'), api }
+}
+
+test('columns of timestamptz and numeric are made where they are asked for', async () => {
+  const table = newTable()
+  const { visits, shape, api, store } = visitsOf(table)
+  const made = await visits.create({
+    starts_at: '2024-02-29T23:00:00.1239+02:00',
+    ends_at: '2024-03-01T00:00:00.123456Z',
+    total: 1234567890.125,
+  })
+  const types = await typesOf(openPostgres(), table)
+  expect(types).toMatchObject({
+    starts_at: 'timestamp(3) with time zone',
+    until: 'timestamp with time zone',
+    total: 'numeric(12,2)',
+    count: 'numeric(9,0)',
+  })
+  const printed = createTableSql(shape, { database: 'postgres', columns: VISIT_TYPES })[0]
+  expect(printed).toContain('"starts_at" timestamptz(3) not null, "until" timestamptz, "total" num')
+  const read = { starts_at: '2024-02-29T21:00:00.123Z', ends_at: '2024-03-01T00:00:00.123456Z' }
+  expect(made).toMatchObject({ ...read, total: 1234567890.13, count: 1 })
+  expect(await visits.read(made.id)).toEqual(made)
+  await expect(visits.create({ ...made, total: 1e10 })).rejects.toMatchObject({ status: 400 })
+  // The store opens its own table again.
+  expect(await visitsOf(table).visits.read(made.id)).toEqual(made)
+  const { 0: row } = (
+    await sql`select sum(total) as sum from ${sql.id(table)}`.execute(openPostgres())
+  ).rows
+  expect(row).toEqual({ sum: '1234567890.13' })
+  await api.close()
+  await store.close()
+})
+
+test('lists filter, sort and continue by columns of timestamptz and numeric', async () => {
+  const table = newTable()
+  const { visits, api } = visitsOf(table)
+  const totals = [0.1, 0.3, 9_999_999_999.99, -5, 0.3, 10]
+  for (const [at, total] of totals.entries()) {
+    const starts_at = `2024-03-10T0${at % 3}:00:00.00${at}Z`
+    await visits.create({ starts_at, ends_at: at % 2 ? starts_at : null, total })
+  }
+  const listed = async (query: object) =>
+    (await visits.list(query).toArray()).map(({ total }) => total)
+  expect(await listed({ sort: 'total' })).toEqual([...totals].sort((a, b) => a - b))
+  expect(await listed({ total: 0.3 })).toEqual([0.3, 0.3])
+  expect(await listed({ total: { gt: 0.3 }, sort: '-total' })).toEqual([9_999_999_999.99, 10])
+  expect(await listed({ starts_at: '2024-03-10T01:00:00.003+01:00' })).toEqual([-5])
+  expect(await listed({ starts_at: { lt: '2024-03-10T00:00:00.003Z' } })).toEqual([0.1])
+  expect(await visits.count({ ends_at: { exists: true } })).toBe(3)
+  for (const sort of ['total', '-total', 'starts_at', '-starts_at', 'ends_at', '-ends_at']) {
+    const seen: unknown[] = []
+    let path: string | undefined = `/visits?limit=2&sort=${sort}`
+    while (path !== undefined) {
+      const answer: Response = await api.fetch(new Request(new URL(path, 'http://a.example')))
+      expect(answer.status).toBe(200)
+      seen.push(...((await answer.json()) as Item[]).map(({ total }) => total))
+      path = /<([^>]+)>; rel="?next/.exec(answer.headers.get('link') ?? '')?.[1]
+    }
+    expect(seen).toEqual(await listed({ sort }))
+  }
+  await api.close()
+})
+
 test('a table of 0.1 is served as before', async () => {
   const [db, table] = [openPostgres(), newTable()]
   const text = 'text collate "C" not null'

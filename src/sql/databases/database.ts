@@ -64,6 +64,8 @@ export type MadeRole = 'id' | 'time'
 export interface ServedType {
   readonly as: readonly ColumnType[]
   readonly native?: NativeType
+  /** What to make of the column where it holds too much, for a message. */
+  readonly instead?: string
   /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
   readonly exact?: boolean
 }

@@ -101,6 +101,8 @@ export function nativeFor({ kind }: Field, role: MadeRole | undefined): string |
   return kind === 'date' ? 'date' : undefined
 }
 
+const NARROW = 'alter it to a numeric of at most 15 digits, such as numeric(12,2)'
+
 const SERVED: Readonly<Record<string, ServedType>> = {
   text: { as: ['text', 'json'], exact: true },
   'character varying': { as: ['text', 'json'] },
@@ -115,16 +117,18 @@ const SERVED: Readonly<Record<string, ServedType>> = {
   jsonb: { as: ['json'] },
   uuid: { as: [], native: UUID, exact: true },
   date: { as: [], native: DATE, exact: true },
+  numeric: { as: [], instead: NARROW },
 }
 
 const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
 
 /** Finds what a column of a type, as `format_type` prints it, can hold. */
 export function serves(type: string): ServedType {
-  const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  const [, precision, scale] = /^numeric\((\d+)(?:,(-?\d+))?\)$/.exec(type) ?? []
   // A double holds 15 digits exactly.
   if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
-  if (precision !== undefined) return { as: Number(scale) === 0 ? ['integer'] : [] }
+  if (precision !== undefined)
+    return { as: Number(scale) === 0 ? ['integer'] : [], instead: NARROW }
   const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
   if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)), exact: true }
   return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }

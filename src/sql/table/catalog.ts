@@ -166,9 +166,9 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
   }
   const served = database.serves?.(found)
   if (!served || native || served.as.includes(type)) return []
-  const others = served.as.map(each => `declare ${HOLDS[each]}, or `).join('')
+  const others = [...served.as.map(each => `declare ${HOLDS[each]}`), served.instead ?? []].flat()
   return [
-    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${others}serve a view that casts it`,
+    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${[...others, 'serve a view that casts it'].join(', or ')}`,
   ]
 }
 

@@ -8,6 +8,7 @@ import { UnstorableError } from '../../store/errors.ts'
 import type { Shape } from '../../store/store.ts'
 import type { ColumnType, MadeRole, NativeType, SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
+import { NEW_COLUMN_TYPE, type NewColumnType, readDeclared } from './column-types.ts'
 /** How a column stores one field. */
 export interface ColumnOptions {
   /** The column's name. Default: the field's. */
@@ -18,10 +19,11 @@ export interface ColumnOptions {
    */
   readonly json?: boolean | undefined
   /**
-   * `jsonb`: the type of a new JSON column in PostgreSQL, instead of `json`. The types of an existing table
-   * are found by themselves.
+   * The type of a new column in PostgreSQL: `jsonb` instead of `json`, `timestamptz(3)` for a date-time, whose offset
+   * and finer digits are not kept, or `numeric(12,2)` for a number, of at most 15 digits and rounded to its scale. The
+   * types of an existing table are found by themselves.
    */
-  readonly type?: 'jsonb' | undefined
+  readonly type?: NewColumnType | undefined
 }
 
 export interface Column {
@@ -66,7 +68,7 @@ export interface ColumnExpression {
 const RULES: Rules<ColumnOptions> = {
   name: FILLED_TEXT,
   json: BOOLEAN,
-  type: { wanted: '"jsonb"', fits: value => value === 'jsonb' },
+  type: NEW_COLUMN_TYPE,
 }
 
 export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
@@ -80,7 +82,7 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
 
 /**
  * Builds the column of a field.
- * @param declared its name, its options, or `jsonb`.
+ * @param declared its name, its options, or the type of a new column.
  * @param typeOf finds the type of a column, of an existing table or of what a foreign key names.
  * @throws TypeError for a column that cannot hold the field.
  */
@@ -93,25 +95,15 @@ export function buildColumn(
 ): Column {
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
-  const options: ColumnOptions =
-    declared === 'jsonb'
-      ? { type: declared }
-      : typeof declared === 'string'
-        ? { name: declared }
-        : declared
+  const options: ColumnOptions = readDeclared(declared)
   checkOptions(where, options, RULES)
   const plain = COLUMN_TYPES[field.kind]
   const json = options.json ?? (plain === undefined || isAmbiguous(field))
   if (!json && !plain) throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
-  if (options.type && !database.serves) {
-    throw new TypeError(`${where}: ${database.name} has no columns of the type jsonb`)
-  }
-  if (options.type && !json) {
-    throw new TypeError(`${where}: the type jsonb cannot hold ${field.kind} values`)
-  }
   const type = json || !plain ? 'json' : plain
+  checkType(options.type, type, field, where, database)
   const role = findRole(name, shape)
-  const wanted = json ? options.type : database.nativeFor(field, role)
+  const wanted = options.type ?? (json ? undefined : database.nativeFor(field, role))
   const column = options.name ?? name
   const found = json ? undefined : typeOf(column)
   const served = json ? undefined : database.serves?.(found ?? wanted ?? '').native
@@ -133,6 +125,30 @@ export function buildColumn(
     long,
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
+}
+
+/** @throws TypeError where a new column cannot have a type, or cannot hold the field by it. */
+function checkType(
+  asked: NewColumnType | undefined,
+  type: ColumnType,
+  { kind }: Field,
+  where: string,
+  database: SqlDatabase,
+): void {
+  if (asked === undefined) return
+  if (!database.serves) {
+    throw new TypeError(
+      `${where}: ${database.name} has no columns of the type ${asked}; leave it out there`,
+    )
+  }
+  const { as, native } = database.serves(asked)
+  if (type !== 'json' && native?.kind === kind) return
+  if (as.includes(type)) return
+  const nullish =
+    type === 'json' && asked !== 'jsonb' && COLUMN_TYPES[kind]
+      ? ' that may be both null and absent; use .nullable() alone in the schema, or set { json: false }'
+      : ''
+  throw new TypeError(`${where}: the type ${asked} cannot hold ${kind} values${nullish}`)
 }
 
 /** Finds the role of a field whose values the store itself makes; such values are short. */

@@ -23,8 +23,8 @@ export interface TableMappingOptions {
   /** Default: the collection's name. */
   readonly table?: string | undefined
   /**
-   * By field name: the column's name, or its options; `'jsonb'` asks for a new column of that type. For a
-   * column with the name jsonb, write `{ name: 'jsonb' }`.
+   * By field name: the column's name, or its options; `'jsonb'`, `'timestamptz(3)'` and `'numeric(12,2)'` ask for a new
+   * column of that type. For a column with such a name, write `{ name: 'jsonb' }`.
    */
   readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
   /** The column of the version; false where the table has none. Default: `version`. */
