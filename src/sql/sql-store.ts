@@ -49,6 +49,14 @@ interface Participant {
 
 const members = new WeakMap<object, Participant>()
 
+/** The error of a write to a table with a column that the schema lacks and that needs a value. */
+function adviseColumn({ table }: TableMapping, column: string, cause: unknown): Error {
+  return new Error(
+    `The column "${column}" of ${table} needs a value, and is not in the schema: declare it, or give it a default`,
+    { cause },
+  )
+}
+
 /**
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
  * PostgreSQL as of 13 with the encoding UTF8. At first use it reads the catalog: a table that lacks a
@@ -114,8 +122,13 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         throw new ReferenceConflictError(cause)
       case 'unique':
         throw new UniqueError(mapping.findFields(failure.index, failure.columns), cause)
-      case 'unstorable':
-        throw new UnstorableError(mapping.findFields(failure.index, failure.columns), cause)
+      case 'unstorable': {
+        const fields = mapping.findFields(failure.index, failure.columns)
+        const [column] = failure.columns ?? []
+        // No client can fill a column in that is not in the schema.
+        if (column !== undefined && fields.length === 0) throw adviseColumn(mapping, column, error)
+        throw new UnstorableError(fields, cause)
+      }
       default:
         throw error
     }

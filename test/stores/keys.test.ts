@@ -202,12 +202,24 @@ test.each(DATABASES)('%s: a column that no create fills in is named', async (_na
   const warned: string[] = []
   const listen = (warning: Error) => void warned.push(warning.message)
   process.on('warning', listen)
-  await defineApi({ collections: { cars } }).open()
+  const errors: unknown[] = []
+  const api = defineApi({ collections: { cars }, onError: error => errors.push(error) })
+  await api.open()
   await new Promise(resolve => setImmediate(resolve))
   process.off('warning', listen)
   expect(warned.filter(text => text.startsWith(table))).toEqual([
     expect.stringMatching(/not in the schema, so that each create fails: "plate"\. /),
   ])
+  const { request } = await openHandler('fetch', api)
+  const post = (json: object) => request('/cars', { method: 'POST', json })
+  for (const { status } of await Promise.all([post({ name: 'A' }), post({ name: 'B' })])) {
+    expect(status).toBe(500)
+  }
+  expect(errors.map(String)).toEqual(
+    Array(2).fill(expect.stringContaining('The column "plate" of')),
+  )
+  if (_name === 'SQLite') return
+  expect((await post({ name: 'far too long' })).status).toBe(400)
 })
 
 test('a reference in PostgreSQL has the type of what it names', async () => {
