@@ -27,7 +27,14 @@ export type Checks = Readonly<Record<string, (store: KeyedStore) => Promise<void
 export type CheckGroup = readonly [
   ids: Identity['kind'],
   checks: Checks,
-  needs?: 'seeks' | 'idempotency' | 'transactions' | 'getMany' | 'createAll' | 'deleteAll',
+  needs?:
+    | 'seeks'
+    | 'idempotency'
+    | 'transactions'
+    | 'getMany'
+    | 'createAll'
+    | 'deleteAll'
+    | 'relate',
 ]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import { FILTERING } from './filtering.ts'
 import { READING } from './reading.ts'
 import { recordCalls } from './record-calls.ts'
+import { REFERENCES } from './references.ts'
 import { type CheckGroup, shapeWith } from './sample.ts'
 import { SETS } from './sets.ts'
 import { TRANSACTIONS } from './transactions.ts'
@@ -22,15 +23,21 @@ export interface StoreCase {
   run(runner?: { skip?(reason: string): void }, ...rest: readonly unknown[]): Promise<void>
 }
 
-const CASES = [...FILTERING, ...READING, ...WRITING, ...SETS, ...TRANSACTIONS].flatMap(
-  ([ids, checks, needs]) =>
-    Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
+const CASES = [
+  ...FILTERING,
+  ...READING,
+  ...WRITING,
+  ...SETS,
+  ...REFERENCES,
+  ...TRANSACTIONS,
+].flatMap(([ids, checks, needs]) =>
+  Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
 )
 
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
- * without `transaction` has none, nor must it have `getMany`, `createAll` and `deleteAll`: those cases are skipped. Not tried: what outlives the process, what `close`
+ * without `transaction` has none, nor must it have `getMany`, `createAll`, `deleteAll` and `relate`: those cases are skipped. Not tried: what outlives the process, what `close`
  * frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but
  * of a stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call; its methods are replaced by recording ones.
