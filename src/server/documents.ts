@@ -262,7 +262,15 @@ function health(api: ApiDefinition): ServedDocument {
       if (cause instanceof DiskFullError) throw cause
       throw new UnavailableError('A store failed the check of its health', { cause })
     })
-    return toJson({ status: 'ok' })
+    const fail = collections.filter(
+      ({ operations, store }) => operations.has('create') && store.takesCreates?.() === false,
+    )
+    if (fail.length === 0) return toJson({ status: 'ok' })
+    // The rest is served: no reason to take the server away. What is missing is in the warning of `open()`.
+    return toJson({
+      status: 'degraded',
+      creates_fail: [...new Set(fail.map(({ name }) => name))],
+    })
   }
 
   return {

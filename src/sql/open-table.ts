@@ -28,6 +28,8 @@ export interface Table {
   readonly target: KeyTarget | undefined
   /** The fields whose references the database keeps. */
   readonly kept: ReadonlySet<string>
+  /** Whether each column that needs a value is filled in by a create. */
+  readonly takesCreates: boolean
   /** What to tell the one who runs the program. */
   readonly advice: readonly string[]
 }
@@ -50,6 +52,7 @@ export async function openTable(
     keys,
   )
   const isExact = catalog.isExact(mapping, 'change')
+  const unfilled = catalog.listUnfilled(mapping)
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
@@ -59,7 +62,8 @@ export async function openTable(
     records,
     target: catalog.targetOf(mapping),
     kept,
-    advice: [...advice, ...adviseUnfilled(catalog, mapping)],
+    takesCreates: unfilled.length === 0,
+    advice: [...advice, ...adviseUnfilled(unfilled, mapping)],
     rows: buildRowAccess(mapping, records, isExact, clock),
     creates: buildCreates(
       mapping,
@@ -73,11 +77,11 @@ export async function openTable(
   }
 }
 
-function adviseUnfilled(catalog: Catalog, mapping: TableMapping): string[] {
-  const names = catalog.listUnfilled(mapping).map(name => `"${name}"`)
-  if (names.length === 0) return []
+function adviseUnfilled(unfilled: readonly string[], { table }: TableMapping): string[] {
+  if (unfilled.length === 0) return []
+  const names = unfilled.map(name => `"${name}"`)
   return [
-    `${mapping.table} has columns that need a value and are not in the schema, so that each create fails: ${names.join(', ')}. Declare them, or give them a default; where the collection is only read, all is well`,
+    `${table} has columns that need a value and are not in the schema, so that each create fails: ${names.join(', ')}. Declare them, or give them a default; where the collection is only read, all is well`,
   ]
 }
 

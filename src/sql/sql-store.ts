@@ -227,6 +227,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       opening = undefined
     },
     keepsReference: field => table?.kept.has(field) ?? false,
+    takesCreates: () => table?.takesCreates ?? true,
     open: () => use(async () => undefined),
     claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),
     async transaction(stores, work, call = {}) {

@@ -186,6 +186,13 @@ export interface Store {
   keepsReference?(field: string): boolean
 
   /**
+   * Whether a create can succeed, as the store found its table when it opened: false where a column needs a value that
+   * no create has. `/health` names such a collection. Absent: it can.
+   * @example const mayCreate = store.takesCreates?.() ?? true
+   */
+  takesCreates?(): boolean
+
+  /**
    * Finds an item by its id.
    * @example const found = await store.get(red.id)
    */

@@ -203,7 +203,11 @@ test.each(DATABASES)('%s: a column that no create fills in is named', async (_na
   const listen = (warning: Error) => void warned.push(warning.message)
   process.on('warning', listen)
   const errors: unknown[] = []
-  const api = defineApi({ collections: { cars }, onError: error => errors.push(error) })
+  const api = defineApi({
+    collections: { cars },
+    health: true,
+    onError: error => errors.push(error),
+  })
   await api.open()
   await new Promise(resolve => setImmediate(resolve))
   process.off('warning', listen)
@@ -218,6 +222,9 @@ test.each(DATABASES)('%s: a column that no create fills in is named', async (_na
   expect(errors.map(String)).toEqual(
     Array(2).fill(expect.stringContaining('The column "plate" of')),
   )
+  const health = await request('/health')
+  expect(health.status).toBe(200)
+  expect(health.json).toEqual({ status: 'degraded', creates_fail: ['cars'] })
   if (_name === 'SQLite') return
   expect((await post({ name: 'far too long' })).status).toBe(400)
 })

@@ -67,7 +67,10 @@ export interface Policies {
    * Default false.
    */
   readonly batch?: boolean | undefined
-  /** Whether `/health` exists: 200 while the stores can be reached, else 503; public. Default false. */
+  /**
+   * Whether `/health` exists: 200 while the stores can be reached, else 503; public. It names the collections whose
+   * tables refuse every create. Default false.
+   */
   readonly health?: boolean | undefined
   /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */
   readonly serverTiming?: boolean | undefined
