@@ -189,6 +189,7 @@ describe('the arguments of hooks', () => {
         expect(seen).toEqual([
           {
             hook: 'before',
+            system: false,
             ...about,
             ...Object.fromEntries(
               Object.entries(before).map(([key, value]) => [key, filled(value)]),

@@ -190,7 +190,7 @@ interface Problem {
 }
 
 /** What the package may take on a disk, with its dependencies but without zod, in bytes. */
-const MAX_INSTALLED = 6_000_000
+const MAX_INSTALLED = 6_500_000
 
 test('the installed size is within its limit', async () => {
   const seen = new Set<string>()
@@ -235,7 +235,7 @@ test('the build imports only built files, and no type is any', async () => {
     if (/(?:from |import\()['"]\.[^'"]*\.ts['"]/.test(text))
       wrong.push(`${name} imports a .ts file`)
     const types = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^']*'|"[^"]*"/g, '')
-    if (name.endsWith('.d.ts') && /\bany\b/.test(types)) wrong.push(`${name} has a type any`)
+    if (name.endsWith('.d.ts') && /\bany\b(?!: )/.test(types)) wrong.push(`${name} has a type any`)
   }
   expect(wrong).toEqual([])
 })

@@ -365,15 +365,6 @@ describe('an api by name', () => {
       /^defineApi: actions: posts: unknown option "x"/,
     ],
     [
-      'a hook given twice',
-      () => {
-        const hooks = { before: { create: () => undefined } }
-        const own = defineCollection({ ...base, store: memoryStore(), hooks })
-        return defineApi({ collections: { users: own }, hooks: { users: hooks } })
-      },
-      /hooks: users: the collection declares hooks too/,
-    ],
-    [
       'an unknown operation of a hook',
       () => defineUntyped({ ...base, hooks: { before: JSON.parse('{"creat":1}') } }),
       /unknown option "creat"; did you mean "create"/,

@@ -273,8 +273,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       'if (principal) return',
     ]),
     ...breaking(ENDPOINT, [
-      "api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' &&\n        readsBody(method) &&\n        timed(api, 'body', step(readRequestBody, 400, 408, 413, 415)),",
-      "target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' &&\n        readsBody(method) &&\n        timed(api, 'body', step(readRequestBody, 400, 408, 413, 415)),\n      api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),",
+      "api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),",
+      "target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),\n      api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),",
     ]),
   ],
   limits: [

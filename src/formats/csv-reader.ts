@@ -93,7 +93,7 @@ const READERS: Readonly<Partial<Record<Kind, (text: string) => Json>>> = {
 }
 
 function readNumber(text: string): Json {
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text
+  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text
 }
 
 function readJson(text: string): Json {

@@ -10,4 +10,4 @@ export type {
   Made,
   UnknownDef,
 } from '../model/types/collection-types.ts'
-export type { ActionsOf, OperationsOf } from '../model/types/resource.ts'
+export type { ActionsOf, CreateOptions, OperationsOf } from '../model/types/resource.ts'

@@ -23,13 +23,7 @@ export interface NodeSqliteDatabase {
  * Wraps a database of `node:sqlite`, of Node.js 22.16 or later, for Kysely's `SqliteDialect`: no native package is
  * needed. Each statement is prepared once, as with {@link reuseStatements}.
  * @throws TypeError for a database of an older Node.js.
- * @example
- * import { DatabaseSync } from 'node:sqlite'
- * import { Kysely, SqliteDialect } from 'kysely'
- * import { nodeSqlite, prepareSqlite, sqlStore } from 'rest-conventions/sql'
- * const db = new Kysely({ dialect: new SqliteDialect({ database: nodeSqlite(new DatabaseSync('cars.db')) }) })
- * await prepareSqlite(db)
- * const store = sqlStore({ db, create: true })
+ * docs/databases.md has an example.
  */
 export function nodeSqlite(database: NodeSqliteDatabase): SqliteDatabase {
   if (typeof database.prepare('select 1').columns !== 'function') {
