@@ -398,6 +398,7 @@ test('rest-conventions/types', async () => {
   expect(await namesOf('types/index.ts')).toMatchInlineSnapshot(`
     [
       "type ActionsOf",
+      "type CreateOptions",
       "type Def",
       "type DefChanges",
       "type DefInput",

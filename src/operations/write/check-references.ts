@@ -1,6 +1,6 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
 
-import type { Item } from '../../base/values.ts'
+import { type Item, isUuid } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
@@ -101,7 +101,9 @@ async function checkReferences(
     const value = values[field] ?? null
     if (!parent || value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
-    if (id !== undefined && trusts(field, parent)) continue
+    // A column of UUIDs refuses another text before it looks for the item.
+    const isUnstorable = parent.shape.identity.kind === 'uuid' && !isUuid(String(value))
+    if (id !== undefined && !isUnstorable && trusts(field, parent)) continue
     const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
       const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
