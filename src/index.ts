@@ -56,6 +56,7 @@ export type { ReferenceOptions } from './model/types/references.ts'
 export type {
   Callable,
   CallOptions,
+  CreateOptions,
   List,
   Page,
   Resource,

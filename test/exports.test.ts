@@ -112,6 +112,7 @@ test('rest-conventions', async () => {
       "type CollectionOptions",
       "type Contact",
       "type CorsOptions",
+      "type CreateOptions",
       "type Dialect",
       "type ErrorType",
       "type Failure",
