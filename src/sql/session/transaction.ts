@@ -1,4 +1,5 @@
-// Transactions of programs: calls on several tables, one after another on one connection.
+// Transactions of programs: calls on several tables, one after another on one connection. What begins and commits
+// it is in session.ts.
 
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import { untilAborted } from '../../store/store-queue.ts'

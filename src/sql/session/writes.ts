@@ -1,4 +1,5 @@
-// Writes that share a commit: on most disks the commit costs more than the write.
+// Writes that share a commit: on most disks the commit costs more than the write. The savepoints
+// of writes are here too.
 
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { DriverFailure, SqlDatabase } from '../databases/database.ts'

@@ -1,4 +1,4 @@
-// Reads and removes several rows by their ids, with one statement for all.
+// Reads rows by their ids, one or several, and removes several: with one statement for all.
 
 import type { ItemVersion } from '../../store/sets.ts'
 import type { Id, Stored, StoreOptions } from '../../store/store.ts'
