@@ -124,9 +124,9 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ]),
   ],
   relations: [
-    ...breaking('src/store/memory-store.ts', [
-      'for (const unique of uniques) unique.check(row.item, id)',
-      '',
+    ...breaking('src/store/unique-values.ts', [
+      'return key === undefined ? undefined : this.#owners.get(key)',
+      'return undefined',
     ]),
     ...breaking('src/operations/items.ts', [
       'return [below, ...(rows?.where ?? [])]',
