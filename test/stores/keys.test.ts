@@ -103,6 +103,25 @@ describe.each(DATABASES)('%s', (name, open) => {
     // A column of UUIDs would refuse the text itself.
     const nobody = await request('/options', { method: 'POST', json: { car_id: 'nobody' } })
     expect([nobody.status, nobody.json]).toMatchObject([400, unknown])
+    const several = await request('/options', {
+      method: 'POST',
+      json: [{ car_id: id }, { car_id: 'nobody' }, { car_id: GONE }],
+    })
+    expect([several.status, several.json]).toMatchObject([
+      400,
+      {
+        errors: [
+          { field: '1.car_id', type: 'unknown_reference' },
+          { field: '2.car_id', type: 'unknown_reference' },
+        ],
+      },
+    ])
+    // Within a transaction nothing is left to the database, and a call that fails alone may be caught.
+    await api.transaction(async tx => {
+      const within = tx.collection('options')
+      await expect(within.create({ car_id: 'nobody' })).rejects.toMatchObject({ status: 400 })
+      await within.create({ car_id: id })
+    })
     const { id: option } = await options.create({ car_id: other })
     await sql`delete from ${sql.id(table)} where name = 'C'`.execute(db)
     const patch = { method: 'PATCH', json: { car_id: GONE } }

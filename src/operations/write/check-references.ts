@@ -1,10 +1,11 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
 
-import { type Item, isUuid } from '../../base/values.ts'
+import { type Item, isUuid, type Json } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { ReferenceConflictError } from '../../store/errors.ts'
+import type { Id } from '../../store/store.ts'
 import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'
@@ -78,8 +79,19 @@ function isFound(
 function isKept({ store, call, transaction }: Write) {
   // In a transaction for these references the refusal would undo everything before anyone asked which it was.
   const isLocked = transaction !== call.transaction
-  return (field: string, parent: CollectionDefinition) =>
-    !isLocked && !parent.visible && !parent.hideExistence && store.keepsReference?.(field) === true
+  return (field: string, parent: CollectionDefinition, id: Id) =>
+    !isLocked &&
+    !parent.visible &&
+    !parent.hideExistence &&
+    store.keepsReference?.(field) === true &&
+    // A column of UUIDs refuses another text before it looks for the item.
+    (parent.shape.identity.kind !== 'uuid' || isUuid(String(id)))
+}
+
+/** Says that a reference names nothing. */
+export function unknownReference(field: string, parent: CollectionDefinition, value: Json): Issue {
+  const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
+  return { message, field, type: 'unknown_reference' }
 }
 
 /**
@@ -92,7 +104,7 @@ async function checkReferences(
   { call, current, checked = {}, transaction }: Write,
   values: Item,
   applies: (field: string) => boolean,
-  trusts: (field: string, parent: CollectionDefinition) => boolean = () => false,
+  trusts: (field: string, parent: CollectionDefinition, id: Id) => boolean = () => false,
 ): Promise<void> {
   const { version, collection } = call.target
   const issues: Issue[] = []
@@ -101,13 +113,10 @@ async function checkReferences(
     const value = values[field] ?? null
     if (!parent || value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
-    // A column of UUIDs refuses another text before it looks for the item.
-    const isUnstorable = parent.shape.identity.kind === 'uuid' && !isUuid(String(value))
-    if (id !== undefined && !isUnstorable && trusts(field, parent)) continue
+    if (id !== undefined && trusts(field, parent, id)) continue
     const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
-      const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
-      issues.push({ message, field, type: 'unknown_reference' })
+      issues.push(unknownReference(field, parent, value))
     }
   }
   throwIfAny(issues)

@@ -21,6 +21,7 @@ import { findVisible, isVisible, requireParent } from '../items.ts'
 import { selectReadableFields, toReadable } from '../represent.ts'
 import { runInTransaction } from '../run-transaction.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
+import { unknownReference } from './check-references.ts'
 import { keepAnswer, runOncePerKey, toReadableAnswer } from './idempotency-key.ts'
 import { choosesId, withBodyIssues } from './input.ts'
 import { compileItems, compileWrites } from './plan.ts'
@@ -195,8 +196,7 @@ async function requireAllReferences(
     await finder.prepare(named.map(({ value }) => value))
     for (const { at, value, byClient } of named) {
       if (await finder.has(value, byClient)) continue
-      const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
-      issues.push(locate(call, at, { message, field, type: 'unknown_reference' }))
+      issues.push(locate(call, at, unknownReference(field, parent, value)))
     }
   }
   throwIssues(issues)
