@@ -290,6 +290,14 @@ export class RequestContext extends CallContext {
   result: OperationResult | undefined
   timings: string[] | undefined
 
+  /** Notes an operation that runs, until it has ended. */
+  noteOperation(operation: Promise<unknown>): void {
+    const end = () => {
+      this.runningOperation = undefined
+    }
+    this.runningOperation = operation.then(end, end)
+  }
+
   override forgetTarget(): void {
     this.match = undefined
     this.version = undefined

@@ -184,12 +184,7 @@ function operationStep(
     return andThen(
       workload.run(() => {
         const result = run(context)
-        if (result instanceof Promise) {
-          const end = () => {
-            context.runningOperation = undefined
-          }
-          context.runningOperation = result.then(end, end)
-        }
+        if (result instanceof Promise) context.noteOperation(result)
         return result
       }, context.request),
       result => {

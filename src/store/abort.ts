@@ -1,5 +1,7 @@
 // Waits for signals: however many calls share one, it has one listener.
 
+import type { StoreOptions } from './store.ts'
+
 /** The callbacks of a signal that somebody waits for. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>()
 
@@ -37,4 +39,14 @@ let never: AbortSignal | undefined
 export function neverAborted(): AbortSignal {
   never ??= new AbortController().signal
   return never
+}
+
+/** Waits for a result, but no longer than until the signal is aborted: then throws its reason. */
+export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}): Promise<T> {
+  const { signal } = options
+  if (!signal) return result
+  return new Promise((resolve, reject) => {
+    const stop = onAbort(signal, () => reject(signal.reason))
+    result.then(resolve, reject).finally(stop)
+  })
 }

@@ -1,5 +1,7 @@
 // Transactions in memory: each store's changes lie over its items until all of them are applied at once.
+
 import type { Item, Json } from '../base/values.ts'
+import { untilAborted } from './abort.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
@@ -21,13 +23,7 @@ import {
   throwIfAborted,
   toPage,
 } from './store.ts'
-import {
-  keepTransactions,
-  refuseInTransaction,
-  runInTurn,
-  type StoreQueue,
-  untilAborted,
-} from './store-queue.ts'
+import { keepTransactions, refuseInTransaction, runInTurn, type StoreQueue } from './store-queue.ts'
 import { TransactionQueue } from './transaction-queue.ts'
 import { UniqueValues } from './unique-values.ts'
 

@@ -1,6 +1,5 @@
 // Lines of work on stores: transactions run one after another, and other calls wait for their end.
-import { onAbort } from './abort.ts'
-import type { Store, StoreOptions } from './store.ts'
+import type { Store } from './store.ts'
 
 /** The line of one store. */
 export class StoreQueue {
@@ -26,16 +25,6 @@ export function runInTurn<T>(lines: readonly StoreQueue[], work: () => T | Promi
     line.last = result.then(end, end)
   }
   return result
-}
-
-/** Waits for a result, but no longer than until the signal is aborted: then throws its reason. */
-export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}): Promise<T> {
-  const { signal } = options
-  if (!signal) return result
-  return new Promise((resolve, reject) => {
-    const stop = onAbort(signal, () => reject(signal.reason))
-    result.then(resolve, reject).finally(stop)
-  })
 }
 
 /** Keeps copies of a store (`{ ...store }`) from taking part in its transactions: their methods may differ. */

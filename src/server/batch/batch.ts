@@ -130,10 +130,7 @@ async function performBatch(context: RequestContext, version: VersionDefinition)
   const batch = { context, call, steps }
   context.result = await runtime.workload.run(() => {
     const result = runOnce(batch)
-    const end = () => {
-      context.runningOperation = undefined
-    }
-    context.runningOperation = result.then(end, end)
+    context.noteOperation(result)
     return result
   }, request)
 }

@@ -1,8 +1,8 @@
 // Transactions of programs: calls on several tables, one after another on one connection. What begins and commits
 // it is in session.ts.
 
+import { untilAborted } from '../../store/abort.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
-import { untilAborted } from '../../store/store-queue.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { type Runner, type SharedWork, type StatementSession, waitForOnly } from './runner.ts'
