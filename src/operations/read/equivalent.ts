@@ -2,7 +2,6 @@
 
 import { memoize } from '../../base/memoize.ts'
 import { andThen } from '../../base/values.ts'
-import { NO_PRECONDITIONS } from '../../http/conditional.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { QUERY_TYPES } from '../../query/body.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
@@ -14,11 +13,8 @@ const MAX_PLACE = 1100
 export function withEquivalent(perform: Perform): Perform {
   return context => {
     const result = perform(context)
-    // A client with a condition has the list, and the header with it: a 304 stays small.
-    const told =
-      context.preconditions === NO_PRECONDITIONS ? andThen(result, addAcceptQuery) : result
-    if (context.method !== 'QUERY') return told
-    return andThen(told, done => addEquivalent(context, done))
+    if (context.method !== 'QUERY') return andThen(result, addAcceptQuery)
+    return andThen(andThen(result, addAcceptQuery), done => addEquivalent(context, done))
   }
 }
 
