@@ -26,8 +26,6 @@ export {
 } from '../store/selection.ts'
 export { mergeShapes } from '../store/shapes.ts'
 export {
-  assemble,
-  buildAnswer,
   type Id,
   type IdempotencyRecord,
   type Identity,
@@ -46,4 +44,5 @@ export {
   toPage,
 } from '../store/store.ts'
 export { UniqueValues } from '../store/unique-values.ts'
+export { assemble, buildAnswer } from '../store/written.ts'
 export { type ItemPlace, scanStore } from './scan-store.ts'

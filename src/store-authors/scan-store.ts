@@ -7,7 +7,6 @@ import type { PrintedStored } from '../store/printed.ts'
 import { matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
-  assemble,
   BATCH_ITEMS,
   type Id,
   type Shape,
@@ -19,6 +18,7 @@ import {
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'
+import { assemble } from '../store/written.ts'
 
 /** A place that holds items: a file, a key-value store, another program. */
 export interface ItemPlace {

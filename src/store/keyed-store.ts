@@ -1,7 +1,8 @@
 // Idempotency keys of a store that does not keep them itself: in this process, or nowhere.
 import { type Awaitable, andThen } from '../base/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
-import { buildAnswer, type Store, type Stored, type StoreWriteOptions } from './store.ts'
+import type { Store, Stored, StoreWriteOptions } from './store.ts'
+import { buildAnswer } from './written.ts'
 
 /** A store with the methods for idempotency keys. */
 export type KeyedStore = Store & Required<Pick<Store, 'claim' | 'complete'>>

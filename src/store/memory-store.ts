@@ -17,9 +17,7 @@ import { cutPage, type PrintedStored } from './printed.ts'
 import { areAtVersions, createEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
 import {
-  assemble,
   BATCH_ITEMS,
-  buildAnswer,
   type Id,
   type KeepOptions,
   type Shape,
@@ -31,6 +29,7 @@ import {
 } from './store.ts'
 import { StoreQueue } from './store-queue.ts'
 import { UniqueValues } from './unique-values.ts'
+import { assemble, buildAnswer } from './written.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */

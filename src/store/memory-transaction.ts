@@ -10,7 +10,6 @@ import { matcher, type Selection } from './selection.ts'
 import { areAtVersions, createEach } from './sets.ts'
 import {
   BATCH_ITEMS,
-  buildAnswer,
   type Id,
   type KeepOptions,
   type Shape,
@@ -26,6 +25,7 @@ import {
 import { keepTransactions, refuseInTransaction, runInTurn, type StoreQueue } from './store-queue.ts'
 import { TransactionQueue } from './transaction-queue.ts'
 import { UniqueValues } from './unique-values.ts'
+import { buildAnswer } from './written.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
 export type Changes = ReadonlyMap<Id, Stored | undefined>

@@ -4,7 +4,8 @@ import type { Item } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
-import { type Stored, toAnswer } from '../store/store.ts'
+import type { Stored } from '../store/store.ts'
+import { toAnswer } from '../store/written.ts'
 import {
   ALL,
   by,

@@ -7,13 +7,8 @@ import { HttpError } from '../../errors.ts'
 import { printPath } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import {
-  type Id,
-  type IdempotencyRecord,
-  type Stored,
-  type StoreWriteOptions,
-  toAnswer,
-} from '../../store/store.ts'
+import type { Id, IdempotencyRecord, Stored, StoreWriteOptions } from '../../store/store.ts'
+import { toAnswer } from '../../store/written.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { findVisible } from '../items.ts'
 import type { RunningTransaction } from '../running-transaction.ts'

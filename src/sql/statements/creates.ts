@@ -3,14 +3,8 @@
 
 import type { Item } from '../../base/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../../store/ids.ts'
-import {
-  assemble,
-  buildAnswer,
-  type Id,
-  type Stored,
-  type StoreOptions,
-  type StoreWriteOptions,
-} from '../../store/store.ts'
+import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
+import { assemble, buildAnswer } from '../../store/written.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import {

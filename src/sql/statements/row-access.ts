@@ -2,13 +2,8 @@
 
 import { type Item, sameJson } from '../../base/values.ts'
 import { createVersion } from '../../store/ids.ts'
-import {
-  assemble,
-  buildAnswer,
-  type Id,
-  type Stored,
-  type StoreWriteOptions,
-} from '../../store/store.ts'
+import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
+import { assemble, buildAnswer } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type StatementSession } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'

@@ -1,0 +1,41 @@
+// What a write makes: the item that a store keeps, and the answer that it keeps under an idempotency key.
+
+import type { Item, Json } from '../base/values.ts'
+import type { Id, Shape, Stored, StoreWriteOptions } from './store.ts'
+
+/** Makes the answer that a write keeps under an idempotency key by default. */
+export function toAnswer({ id, item, version, updatedAt }: Stored) {
+  return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
+}
+
+/** Makes the answer to keep under the idempotency key of a write; `written` is absent for a deletion. */
+export function buildAnswer(
+  options: StoreWriteOptions | undefined,
+  written: Stored | undefined,
+): Json {
+  if (options?.answer) return options.answer(written)
+  return written ? toAnswer(written) : null
+}
+
+/**
+ * Builds the item that a store keeps: the id first, then the values in their order, then the dates.
+ * @param copy copies a value. Default: it is kept as it is.
+ */
+export function assemble(
+  { identity, createdAt, updatedAt }: Shape,
+  id: Id,
+  values: Item,
+  created: string,
+  updated: string,
+  copy: (value: Json) => Json = value => value,
+): Item {
+  const item: Item = { [identity.name]: id }
+  for (const name of Object.keys(values)) {
+    const value = values[name]
+    if (value !== undefined && name !== identity.name && name !== createdAt && name !== updatedAt)
+      item[name] = copy(value)
+  }
+  if (createdAt !== undefined) item[createdAt] = created
+  if (updatedAt !== undefined) item[updatedAt] = updated
+  return item
+}
