@@ -37,7 +37,7 @@ else await measure()
 
 /** @param many whether the rows with many items are asked for. */
 async function serveItems(database: string, many: boolean): Promise<void> {
-  const { DEFAULT_FORMATS, defineApi, defineCollection, sqlStore } = await published()
+  const { defineApi, defineCollection, sqlStore } = await published()
   // What is built has the types of its source.
   const built = (path: string) => import(new URL(path, process.env.BUILD).href)
   const { harden } = (await built('node/harden.js')) as typeof import('../src/node/harden.ts')
@@ -58,10 +58,7 @@ async function serveItems(database: string, many: boolean): Promise<void> {
       maxLimit: 100,
     })
   const collections = [define('items'), define('texts'), define('many')]
-  const formats = DEFAULT_FORMATS.some(({ name }) => name === 'html')
-    ? DEFAULT_FORMATS
-    : [...DEFAULT_FORMATS, html]
-  const api = defineApi({ collections, formats, onError: () => undefined })
+  const api = defineApi({ collections, pages: html, onError: () => undefined })
   const overriding = engine === 'postgres' ? sql`overriding system value` : sql``
   for (const [name, count, text] of [
     ['items', ITEMS, 'item'],

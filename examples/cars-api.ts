@@ -4,7 +4,6 @@
 import {
   type BlobStore,
   blob,
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   HttpError,
@@ -167,7 +166,7 @@ export function carsApi(
       { version: 1, collections: { ...common, photos: flatPhotos } },
       { version: 2, collections: { ...common, photos } },
     ],
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
     dialects: [simpleRest, jsonServer],
     ...policies,
   })

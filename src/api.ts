@@ -18,12 +18,14 @@ import type {
   TransactionOptions,
 } from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
+import type { Pages } from './operations/context.ts'
 import { type CallScope, findName } from './operations/context.ts'
 import {
   assertValid,
   checkOptions,
   DATE,
   either,
+  having,
   listOf,
   needed,
   OBJECT,
@@ -76,11 +78,18 @@ export interface VersionOptions<
   readonly sunset?: Date | undefined
 }
 
+/** How browsers see the api. */
+interface PagesOption {
+  /** Prints every resource for browsers, and `/docs`: `html` of `rest-conventions/html`. Default: none. */
+  readonly pages?: Pages | undefined
+}
+
 /** What `defineApi` takes: the collections, or versions of them, and the policies of all. */
 export type ApiOptions<
   C extends CollectionsOption = CollectionsOption,
   V extends readonly VersionOptions[] = readonly VersionOptions[],
 > = Policies &
+  PagesOption &
   (
     | {
         /** Each as an object; `defineVersion` makes one with hooks and actions of its own. */
@@ -180,7 +189,7 @@ interface PlainByName {
 }
 
 /** The options of `defineApi` without the types of its collections. */
-interface PlainApiOptions extends Policies, PlainByName {
+interface PlainApiOptions extends Policies, PagesOption, PlainByName {
   readonly collections?: CollectionsOption
   readonly version?: number | undefined
   readonly versions?: readonly (VersionOptions & PlainByName)[] | undefined
@@ -188,6 +197,7 @@ interface PlainApiOptions extends Policies, PlainByName {
 
 const API_RULES: Rules<PlainApiOptions> = {
   ...POLICY_RULES,
+  pages: having('pages, such as html of rest-conventions/html', 'print'),
   version: wholeFrom(1),
   collections: COLLECTIONS,
   versions: listOf(OBJECT),
@@ -228,8 +238,8 @@ export function defineApi(options: object): unknown {
   const versions = declared.map(buildVersion)
   const names = new Set(versions.map(({ name }) => name))
   assertValid(names.size === versions.length, 'Two versions of the api have the same number')
-  const definition = buildApi(versions, plain)
-  const { handler, fetch, runtime } = createHandlers(definition)
+  const definition = buildApi(versions, plain, plain.pages?.format)
+  const { handler, fetch, runtime } = createHandlers(definition, plain.pages)
   const base = definition.baseUrl ?? definition.prefix
   const resources = (version: VersionDefinition, system = false) => {
     const scope: CallScope = { runtime, version, base, system }

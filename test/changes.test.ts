@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import { DEFAULT_FORMATS, defineApi, defineCollection, memoryStore } from '../src/index.ts'
+import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -18,7 +18,7 @@ async function serve(changes: 'redirect' | 'representation' | undefined) {
       tidy: { on: 'collection', run: () => undefined },
     },
   })
-  const api = defineApi({ collections: [cars], changes, formats: [...DEFAULT_FORMATS, html] })
+  const api = defineApi({ collections: [cars], changes, pages: html })
   const { request } = await openHandler('fetch', api)
   await request('/cars', { method: 'POST', json: { color: 'red' } })
   return request
@@ -107,7 +107,7 @@ describe('an action that returns an item', () => {
     })
     const api = defineApi({
       collections: { cars },
-      formats: [...DEFAULT_FORMATS, html],
+      pages: html,
       onError: error => void failures.push(error),
     })
     const { request } = await openHandler('fetch', api)

@@ -200,7 +200,9 @@ test('rest-conventions/html', async () => {
       "html",
       "type FormAction",
       "type PageLink",
+      "type PageRequest",
       "type PageView",
+      "type Pages",
     ]
   `)
 })

@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { html } from '../src/html/index.ts'
 import {
   type Api,
-  DEFAULT_FORMATS,
   defineApi,
   memoryStore,
   onResponse,
@@ -96,7 +95,7 @@ interface Served {
 async function serve(store: Store, options?: Options): Promise<Served> {
   const api = defineApi({
     collections: [users(store, options)],
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
     access: { default: 'public', root: 'public' },
     schemes: [scheme],
   })

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
 import {
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   HttpError,
@@ -101,7 +100,7 @@ export function example({ clock, storeOf, version, ...policies }: ExampleOptions
   })
   const collections = { cars, options, models, cars_models: carsModels, accounts, photos }
   const api = defineApi({
-    formats: [...DEFAULT_FORMATS, html],
+    ...(policies.formats === undefined && { pages: html }),
     ...policies,
     collections,
     ...(version !== undefined && { version }),

@@ -2,14 +2,7 @@
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import {
-  DEFAULT_FORMATS,
-  defineApi,
-  defineCollection,
-  HttpError,
-  type Messages,
-  memoryStore,
-} from '../src/index.ts'
+import { defineApi, defineCollection, HttpError, type Messages, memoryStore } from '../src/index.ts'
 
 function make(messages?: Messages) {
   const failures: unknown[] = []
@@ -47,7 +40,7 @@ function make(messages?: Messages) {
   })
   const api = defineApi({
     collections: [cars],
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
     onError: error => void failures.push(error),
     ...(messages && { messages }),
   })

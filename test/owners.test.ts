@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import { DEFAULT_FORMATS, defineApi, memoryStore, type Scheme } from '../src/index.ts'
+import { defineApi, memoryStore, type Scheme } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'
 
@@ -32,7 +32,7 @@ async function serve(options: Partial<Untyped> = {}) {
     collections: [posts],
     schemes: [scheme],
     access: { default: 'public' },
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
   })
   const { request } = await openHandler('fetch', api)
   const send = (who: string, target: string, init: Init = {}) =>

@@ -97,29 +97,6 @@ export interface Upload {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Prints documentation as HTML. */
-export interface DocsPrinter {
-  /** The style sheet that pages link to: `style.css` below their path. */
-  readonly style: string
-  /** Header fields of every page. */
-  readonly headers: HeaderList
-  /**
-   * @param document in OpenAPI 3.1.
-   * @param root the path of the described version below the api: `/v1`, or empty.
-   * @param context of the request, for `html` alone.
-   * @throws HttpError
-   */
-  print(document: Item, root: string, context: object): string
-}
-
-/** The request that a page answers: `buildPageView()` of `rest-conventions/html` finds what a page shows. */
-export interface PageRequest {
-  /** The headers of the response: `Link`, `Content-Range`, and as `ETag` the tag of the item or the list. */
-  readonly headers: HeaderList
-  /** The context of the request, for `buildPageView()` alone. */
-  readonly context: object
-}
-
 /** A media type with its relatives, written, read, or both. */
 export interface Format {
   /** A short name: `json`. Part of every `ETag` of this format. */
@@ -134,8 +111,8 @@ export interface Format {
   readonly form?: boolean
   /** Whether a body in this format is answered in it, where `Accept` is absent or `*\/*`. Default false. */
   readonly answersInKind?: boolean
-  /** Prints the documentation of an api as pages: they are at `/docs` where a format of the api has this. */
-  readonly docs?: DocsPrinter
+  /** Whether the pages of the api print it, in place of `write`: the format of `defineApi({ pages })`. */
+  readonly page?: true
   /** Header fields of every response in this format. */
   readonly headers?: HeaderList
   /**
@@ -144,12 +121,6 @@ export interface Format {
    * @param type one of `types`, or `application/problem+json`.
    */
   write?(representation: Representation, type: string): ResponseBody
-  /**
-   * Prints a representation as a page, with links and forms; used instead of `write`. A page shows more
-   * than the representation, so the `ETag` covers its text, and there is no `Last-Modified`. Empty query
-   * parameters are ignored, since a browser sends every field of a form.
-   */
-  page?(representation: Representation, request: PageRequest): Awaitable<string>
   /** Prints stored items as they are, with the length in bytes; absent where nothing is kept beside an item. */
   printStored?(stored: Stored | readonly Stored[]): {
     readonly body: string | Uint8Array[]
@@ -172,7 +143,7 @@ export interface Format {
 
 /** Whether a format prints responses. */
 export function isWriter({ write, page }: Format): boolean {
-  return (write ?? page) !== undefined
+  return write !== undefined || page === true
 }
 
 /** A format that reads. */

@@ -2,9 +2,10 @@
 // script: a strict Content-Security-Policy forbids all but our own style sheet.
 
 import { isObject } from '../base/values.ts'
-import type { Format, PageRequest, Representation } from '../formats/format.ts'
+import type { Format, Representation } from '../formats/format.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
+import type { PageRequest, Pages } from '../operations/context.ts'
 import { docs } from './docs/docs.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
 import { buildPageView } from './pages/build-page-view.ts'
@@ -27,8 +28,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. */
-export const html: Format = {
+const format: Format = {
   name: 'html',
   extensions: ['html'],
   types: ['text/html'],
@@ -41,9 +41,11 @@ export const html: Format = {
     'X-Frame-Options',
     'DENY',
   ],
-  page: print,
-  docs,
+  page: true,
 }
+
+/** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. `/docs` shows the api. */
+export const html: Pages = { format, print, docs }
 
 async function print(representation: Representation, request: PageRequest): Promise<string> {
   const view = await buildPageView(representation, request)

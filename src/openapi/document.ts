@@ -2,7 +2,6 @@
 
 import { memoize } from '../base/memoize.ts'
 import { type Item, omit } from '../base/values.ts'
-import type { DocsPrinter } from '../formats/format.ts'
 import { listRoutes, type Route, type RouteTarget, toUriTemplate } from '../model/compile/routes.ts'
 import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
 import type {
@@ -18,11 +17,6 @@ import { describeSchemes } from './security.ts'
 
 export const OPENAPI_PATH = '/openapi.json'
 export const DOCS_PATH = '/docs'
-
-/** Finds the first format that prints documentation. */
-export function findDocs({ formats }: ApiDefinition): DocsPrinter | undefined {
-  return formats.find(({ docs }) => docs)?.docs
-}
 
 /** The versions of OpenAPI that a document is printed as. */
 export const OPENAPI_VERSIONS = ['3.1', '3.2'] as const

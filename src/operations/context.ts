@@ -1,9 +1,9 @@
 // One request, or one call in process: what operations read of both, and what is HTTP's alone.
 import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
-import type { Awaitable, Json } from '../base/values.ts'
+import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { Issue } from '../errors.ts'
-import type { Representation } from '../formats/format.ts'
+import type { Format, Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpResponse, ReceivedRequest } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
@@ -36,6 +36,8 @@ export interface Runtime {
   readonly api: ApiDefinition
   readonly router: Router
   readonly workload: Workload
+  /** What prints pages, where the api has them. */
+  readonly pages: Pages | undefined
   /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Resource
   /** Runs work in a transaction. It is here for the same reason. */
@@ -307,3 +309,40 @@ export class RequestContext extends CallContext {
 
 /** The context of a request for a collection. */
 export type CollectionContext = RequestContext & { readonly target: CollectionTarget }
+
+/**
+ * Prints every resource, and the documentation of the api, for browsers: `html` of `rest-conventions/html`. A page shows
+ * more than a representation: links, forms for what the client may do, choices of fields that name a parent.
+ */
+export interface Pages {
+  /** What is negotiated: its name, extensions and media types, with `page: true`. */
+  readonly format: Format
+  /**
+   * Prints a representation as a page. The `ETag` covers its text, and there is no `Last-Modified`. Empty query
+   * parameters are ignored, since a browser sends every field of a form.
+   */
+  print(representation: Representation, page: PageRequest): Awaitable<string>
+  /** Prints the documentation at `/docs`. */
+  readonly docs: DocsPrinter
+}
+
+/** The request that a page answers: `buildPageView()` of `rest-conventions/html` finds what a page shows. */
+export interface PageRequest {
+  /** The headers of the response: `Link`, `Content-Range`, and as `ETag` the tag of the item or the list. */
+  readonly headers: HeaderList
+  readonly context: RequestContext
+}
+
+/** Prints documentation as HTML. */
+export interface DocsPrinter {
+  /** The style sheet that pages link to: `style.css` below their path. */
+  readonly style: string
+  /** Header fields of every page. */
+  readonly headers: HeaderList
+  /**
+   * @param document in OpenAPI 3.1.
+   * @param root the path of the described version below the api: `/v1`, or empty.
+   * @throws HttpError
+   */
+  print(document: Item, root: string, context: RequestContext): string
+}

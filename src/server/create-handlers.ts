@@ -2,7 +2,7 @@
 import { createWorkload } from '../http/timeouts.ts'
 import { buildRouter } from '../model/compile/routes.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
-import type { Runtime } from '../operations/context.ts'
+import type { Pages, Runtime } from '../operations/context.ts'
 import { createResource } from '../operations/in-process/create-resource.ts'
 import { runTransaction } from '../operations/run-transaction.ts'
 import { compileBatches } from './batch/batch.ts'
@@ -22,9 +22,12 @@ export interface Handlers {
 }
 
 /** @throws TypeError for a collection at the path of a document. */
-export function createHandlers(api: ApiDefinition): Handlers & { readonly runtime: Runtime } {
+export function createHandlers(
+  api: ApiDefinition,
+  pages?: Pages | undefined,
+): Handlers & { readonly runtime: Runtime } {
   const router = buildRouter(api, route => compileEndpoints(api, route))
-  const documents = new Map([...compileDocuments(api), ...compileBatches(api)])
+  const documents = new Map([...compileDocuments(api, pages), ...compileBatches(api)])
   for (const path of documents.keys()) {
     const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))
@@ -36,6 +39,7 @@ export function createHandlers(api: ApiDefinition): Handlers & { readonly runtim
     api,
     router,
     workload: createWorkload(api.limits),
+    pages,
     createResource,
     runTransaction,
     documents,

@@ -3,7 +3,6 @@
 
 import { listScopes } from '../auth/access.ts'
 import type { Awaitable, Item, Json } from '../base/values.ts'
-import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, splitList } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
@@ -16,14 +15,13 @@ import { AS_JSON, parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
   DOCS_PATH,
-  findDocs,
   OPENAPI_PATH,
   OPENAPI_VERSIONS,
   type OpenApiVersion,
   withServer,
 } from '../openapi/document.ts'
 import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
-import type { RequestContext, Step } from '../operations/context.ts'
+import type { DocsPrinter, Pages, RequestContext, Step } from '../operations/context.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
 import { requireDiskSpace } from './disk-full.ts'
@@ -58,8 +56,11 @@ export interface DocumentEndpoint extends Endpoints {
 }
 
 /** Compiles the documents of an api by their paths, each with and without a slash at its end. */
-export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
-  const endpoints = [...listDocuments(api)].flatMap(([path, document]) => {
+export function compileDocuments(
+  api: ApiDefinition,
+  pages: Pages | undefined,
+): ReadonlyMap<string, DocumentEndpoint> {
+  const endpoints = [...listDocuments(api, pages?.docs)].flatMap(([path, document]) => {
     const endpoint = compileDocument(api, path, document)
     return [[path, endpoint] as const, [`${path}/`, endpoint] as const]
   })
@@ -97,7 +98,10 @@ function skipCounting(context: RequestContext): void {
   context.counted = true
 }
 
-function* listDocuments(api: ApiDefinition): Generator<readonly [path: string, ServedDocument]> {
+function* listDocuments(
+  api: ApiDefinition,
+  printer: DocsPrinter | undefined,
+): Generator<readonly [path: string, ServedDocument]> {
   const { prefix, versions } = api
   const metadata = describeResource(api)
   if (metadata) {
@@ -105,7 +109,6 @@ function* listDocuments(api: ApiDefinition): Generator<readonly [path: string, S
     yield [prefix + METADATA_PATH, metadata]
     yield [METADATA_PATH + prefix, metadata]
   }
-  const printer = findDocs(api)
   for (const version of [undefined, ...versions.filter(({ name }) => name !== '')]) {
     const root = version ? printRoot(version) : ''
     const find = createFinder(api, version)
@@ -115,7 +118,7 @@ function* listDocuments(api: ApiDefinition): Generator<readonly [path: string, S
       yield [`${prefix}${root}${DOCS_PATH}/style.css`, style(printer)]
     }
   }
-  yield [prefix + CATALOG_PATH, catalog(api)]
+  yield [prefix + CATALOG_PATH, catalog(api, printer !== undefined)]
   if (api.health) yield [`${prefix}/health`, health(api)]
 }
 
@@ -214,9 +217,8 @@ function style({ style: text }: DocsPrinter): ServedDocument {
 const CATALOG_PATH = '/.well-known/api-catalog'
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
-function catalog(api: ApiDefinition): ServedDocument {
+function catalog(api: ApiDefinition, hasDocs: boolean): ServedDocument {
   const { versions, health } = api
-  const hasDocs = findDocs(api) !== undefined
   return {
     type: CATALOG_TYPE,
     read({ base }) {

@@ -106,6 +106,7 @@ function withBody(
   tag?: string,
 ): Awaitable<HttpResponse> {
   const { negotiated = AS_JSON, method } = context
+  const { pages } = context.runtime
   const isHead = method === 'HEAD'
   if (representation?.kind === 'bytes') {
     const { type, size, data } = representation
@@ -120,10 +121,10 @@ function withBody(
     else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
-  if (format.page) {
+  if (pages && format === pages.format) {
     // The forms of an HTML page send the tag as `_if_match`.
     const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
-    return andThen(format.page(representation, { headers: known, context }), text =>
+    return andThen(pages.print(representation, { headers: known, context }), text =>
       withHtmlPage(context, negotiated, status, headers, text, tag),
     )
   }

@@ -13,7 +13,6 @@ import {
   basic,
   bearerJwt,
   blob,
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   type HttpRequest,
@@ -680,7 +679,7 @@ describe('a principal with read but without download', () => {
       access: { read: 'public', list: 'public', patch: 'public', download: ['paid'], default: [] },
     })
     const schemes = [basic({ verify: id => ({ id, scopes: [id] }) })]
-    const api = defineApi({ collections: [notes], schemes, formats: [...DEFAULT_FORMATS, html] })
+    const api = defineApi({ collections: [notes], schemes, pages: html })
     await api.collection('notes').create({ text: 'a', scan_data: bytes, icon: { data: bytes } })
     return (path: string, user?: string, init: RequestInit = {}) => {
       const headers = new Headers(init.headers)

@@ -3,7 +3,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
-import { html } from '../../src/html/index.ts'
 import { csv, form, json, multipart, ndjson, xml } from '../../src/index.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { HOSTILE } from './hostile.ts'
@@ -19,7 +18,7 @@ const failures: unknown[] = []
 
 beforeAll(async () => {
   made = example({
-    formats: [json, xml, html, csv, ndjson, form, multipart],
+    formats: [json, xml, csv, ndjson, form, multipart],
     dialects: [simpleRest, jsonServer],
     onError: error => failures.push(error),
     limits: { bodyTime: 500 },

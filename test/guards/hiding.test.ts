@@ -6,7 +6,6 @@ import { html } from '../../src/html/index.ts'
 import {
   type Api,
   basic,
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   HttpError,
@@ -60,8 +59,7 @@ describe('a collection with hideExistence', () => {
     id: 'integer',
     parents: { secret_id: 'secrets' },
   })
-  const formats = [...DEFAULT_FORMATS, html]
-  const { fetch } = defineApi({ collections: [secrets, notes], schemes, formats })
+  const { fetch } = defineApi({ collections: [secrets, notes], schemes, pages: html })
   const made = ask(fetch, '/secrets', as('root', 'admin'), { text: 'a' })
 
   test.each([

@@ -6,7 +6,6 @@ import { carsApi } from '../../examples/cars-api.ts'
 import { html } from '../../src/html/index.ts'
 import {
   type Api,
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   memoryBlobs,
@@ -31,7 +30,7 @@ const ask = async (api: Pick<Api, 'fetch' | 'handler'>, path: string, init = {})
 /** The rows of the schema that creates an item: the text of each property, and which are required. */
 async function rowsOf(schema: z.ZodType) {
   const things = thingsOf({ schema: schema as Declared['schema'] }) // each is one of objects
-  const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+  const api = defineApi({ collections: [things], pages: html })
   const { text } = await ask(api, '/docs?collection=things')
   const section = text.split('id="schema-ThingInput"')[1]?.split('</details>')[0] ?? ''
   const rows = [
@@ -110,7 +109,7 @@ describe('the pages', () => {
 
   it.each(Object.entries(DECLARED))('show %s', async (_, declared) => {
     const things = thingsOf(declared)
-    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const api = defineApi({ collections: [things], pages: html })
     const { status, text } = await ask(api, '/docs?collection=things&id=1')
     expect(status).toBe(200)
     expect(text).not.toMatch(/undefined|\[object|NaN/)
@@ -135,7 +134,7 @@ describe('the pages', () => {
   it('name the pattern of a text', async () => {
     const schema = z.object({ plate: z.string().regex(/^[A-Z]{2}<$/), mail: z.email() })
     const things = defineCollection({ name: 'things', schema, store: memoryStore() })
-    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const api = defineApi({ collections: [things], pages: html })
     const { text } = await ask(api, '/docs?collection=things')
     expect(textOf(text)).toContain('Matches ^[A-Z]{2}<$')
     expect(
@@ -200,7 +199,7 @@ describe('the pages', () => {
 
   it('name recursive schemas by their properties, and show them', async () => {
     const things = thingsOf(DECLARED['recursive members'] as Declared)
-    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const api = defineApi({ collections: [things], pages: html })
     const { text } = await ask(api, '/docs?collection=things')
     expect(text).not.toContain('__schema')
     expect(text).toContain('<a href="#schema-ThingInput.tree">ThingInput.tree</a>')
@@ -225,7 +224,7 @@ describe('the pages', () => {
       share: z.number().gt(0).lt(1),
     })
     const things = defineCollection({ name: 'things', schema, store: memoryStore() })
-    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const api = defineApi({ collections: [things], pages: html })
     const { text } = await ask(api, '/docs?collection=things')
     const [, body = ''] = /-X POST .*?-d &#39;(.*?)&#39;/.exec(text) ?? []
     const json = JSON.parse(body.replaceAll('&quot;', '"'))
@@ -239,8 +238,8 @@ describe('the pages', () => {
     expect(text).not.toContain('>API<')
   })
 
-  it('are there only with the html format', async () => {
-    const api = cars({ formats: DEFAULT_FORMATS })
+  it('are there only with pages', async () => {
+    const api = defineApi({ collections: [thingsOf(DECLARED['recursive members'] as Declared)] })
     expect((await ask(api, '/docs')).status).toBe(404)
     expect((await ask(api, '/docs/style.css')).status).toBe(404)
     expect((await ask(api, '/')).headers.get('link')).not.toContain('service-doc')
@@ -257,8 +256,7 @@ describe('the pages', () => {
         go: { on: 'item', description: evil, run: () => undefined },
       },
     })
-    const formats = [...DEFAULT_FORMATS, html]
-    const api = defineApi({ collections: [things], formats, title: evil, prefix: '/api' })
+    const api = defineApi({ collections: [things], pages: html, title: evil, prefix: '/api' })
     for (const path of ['/api/docs', '/api/docs?collection=things&id=%22%3E%3Ci%3E']) {
       const { status, text } = await ask(api, path)
       expect(status).toBe(200)
@@ -287,7 +285,7 @@ describe('the pages', () => {
     )
     const api = defineApi({
       collections: [secrets, things].flatMap(each => each ?? []),
-      formats: [...DEFAULT_FORMATS, html],
+      pages: html,
       schemes: [byName],
     })
     expect((await ask(api, '/docs')).text).not.toContain('secrets')
@@ -344,7 +342,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
       collections: [
         thingsOf({ schema: z.object({ [name]: z.string().regex(/^[A-HJ-NP-TV-Z]{2}-\d{3}$/) }) }),
       ],
-      formats: [...DEFAULT_FORMATS, html],
+      pages: html,
     })
     const other = await serve(long)
     for (const path of ['/docs', '/docs?collection=things&id=1']) {

@@ -43,7 +43,8 @@ async function lot(more: Lot = {}) {
   })
   const failures: unknown[] = []
   const api = defineApi({
-    formats: [json, html, form, multipart],
+    pages: html,
+    formats: [json, form, multipart],
     onError: error => failures.push(error),
     ...policies,
     collections: [cars],

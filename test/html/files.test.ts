@@ -34,7 +34,11 @@ function papers(binary: 'flat' | 'object', operations?: ('create' | 'read' | 'pa
     binary,
     ...(operations && { operations }),
   })
-  const api = defineApi({ collections: [collection], formats: [json, html, form, multipart] })
+  const api = defineApi({
+    collections: [collection],
+    pages: html,
+    formats: [json, form, multipart],
+  })
   const visit = async (path: string, body?: FormData) => {
     const init = { headers: { accept: 'text/html' }, ...(body && { method: 'POST', body }) }
     const answer = await api.fetch(new Request(`http://papers.example${path}`, init))
@@ -110,7 +114,7 @@ describe('a required file', () => {
     store: memoryStore(),
     blobs: memoryBlobs(),
   })
-  const api = defineApi({ collections: [photos], formats: [json, html, form, multipart] })
+  const api = defineApi({ collections: [photos], pages: html, formats: [json, form, multipart] })
   const ask = (path: string, init: RequestInit = {}) =>
     api.fetch(new Request(`http://photos.example${path}`, init))
 

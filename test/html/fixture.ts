@@ -83,7 +83,7 @@ export async function htmlApi(count = 60) {
     description: 'Pictures of cars',
   })
   const collections = [cars, options, photos]
-  const api = defineApi({ collections, version: 1, formats: [json, html, form, multipart] })
+  const api = defineApi({ collections, version: 1, pages: html, formats: [json, form, multipart] })
   for (let at = 0; at < count; at++) {
     const { id } = await api.collection(cars).create({
       immatriculation: `AA-${String(at).padStart(3, '0')}-ZZ`,

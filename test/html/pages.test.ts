@@ -2,15 +2,8 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/index.ts'
-import {
-  defineApi,
-  defineCollection,
-  type Format,
-  form,
-  json,
-  memoryStore,
-} from '../../src/index.ts'
+import { html, type Pages } from '../../src/html/index.ts'
+import { defineApi, defineCollection, form, json, memoryStore } from '../../src/index.ts'
 import { htmlApi } from './fixture.ts'
 import { attribute, formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
 
@@ -418,7 +411,7 @@ test('forms satisfy requirePrecondition', async () => {
     store: memoryStore(),
     requirePrecondition: true,
   })
-  const { fetch } = defineApi({ collections: [notes], formats: [json, html, form] })
+  const { fetch } = defineApi({ collections: [notes], pages: html, formats: [json, form] })
   const visit = async (path: string, pairs?: ReadForm['pairs']) =>
     fetch(
       new Request(new URL(path, 'http://notes.example'), {
@@ -436,11 +429,11 @@ test('forms satisfy requirePrecondition', async () => {
   expect((await visit(remove?.action ?? '', remove?.pairs)).status).toBe(200)
 })
 
-test.each<[string, NonNullable<Format['page']>]>([
+test.each<[string, Pages['print']]>([
   ['at once', () => JSON.parse('broken')],
   ['later', () => Promise.reject(new Error('broken'))],
-])('JSON prints the error when a page fails %s', async (_, page) => {
-  const broken: Format = { ...html, page }
+])('JSON prints the error when a page fails %s', async (_, print) => {
+  const broken: Pages = { ...html, print }
   const notes = defineCollection({
     name: 'notes',
     schema: z.object({ text: z.string() }),
@@ -449,7 +442,8 @@ test.each<[string, NonNullable<Format['page']>]>([
   const failures: unknown[] = []
   const { fetch } = defineApi({
     collections: [notes],
-    formats: [json, broken],
+    pages: broken,
+    formats: [json],
     onError: error => failures.push(error),
   })
   const response = await fetch(

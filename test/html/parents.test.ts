@@ -47,7 +47,8 @@ async function make({ count = 3, access, rateLimit, storeOf = store => store }: 
     title: 'Notes & more',
     description: 'What people <wrote>',
     collections: [accounts, notes],
-    formats: [json, html, form],
+    pages: html,
+    formats: [json, form],
     ...(rateLimit && { rateLimit }),
     ...(access && {
       schemes: [basic({ verify: user => ({ id: user, scopes: ['read'] }) })],

@@ -2,7 +2,7 @@
 // values outside of the schema.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { buildPageView, html } from '../../src/html/index.ts'
+import { buildPageView, html, type Pages } from '../../src/html/index.ts'
 import { toLocalPath } from '../../src/html/markup.ts'
 import {
   type Access,
@@ -10,7 +10,6 @@ import {
   blob,
   defineApi,
   defineCollection,
-  type Format,
   form,
   HttpError,
   json,
@@ -22,7 +21,7 @@ import {
 } from '../../src/index.ts'
 import { formOf, formsOf, textOf } from './reading.ts'
 
-const formats = [json, html, form, multipart]
+const formats = [json, form, multipart]
 
 /** Takes the scopes from the header. */
 const spoken: Scheme = {
@@ -59,7 +58,7 @@ describe('a page of an unusual result', () => {
       }),
     },
   })
-  const visit = visitor(defineApi({ collections: [cars], formats }))
+  const visit = visitor(defineApi({ collections: [cars], formats, pages: html }))
 
   it.each<[string, string[]]>([
     ['sizes', ['sizes', 'S', 'L']],
@@ -114,7 +113,12 @@ describe('a collection with unusual fields', () => {
     id: 'integer',
     binary: 'object',
   })
-  const api = defineApi({ collections: [things], formats, baseUrl: 'http://a.example/shop/' })
+  const api = defineApi({
+    collections: [things],
+    formats,
+    pages: html,
+    baseUrl: 'http://a.example/shop/',
+  })
   const visit = visitor(api)
   const send = (path: string, pairs: [string, string][]) =>
     visit(path, { method: 'POST', body: new URLSearchParams(pairs) })
@@ -207,7 +211,7 @@ describe('an item that its schema would refuse', () => {
     const things = defineCollection({ name: 'things', schema, store })
     const values = { day: 'some day', list: ['x'], whatever: { deep: 1 }, size: 'L' }
     const { id } = await store.create(values)
-    const visit = visitor(defineApi({ collections: [things], formats }))
+    const visit = visitor(defineApi({ collections: [things], formats, pages: html }))
     expect((await visit('/things')).page).toContain('<dt>deep</dt>')
     const { page } = await visit(`/things/${id}`)
     const { pairs } = formOf(page, 'Save')
@@ -224,7 +228,7 @@ test('a list of mixed elements is shown in the table', async () => {
     schema: z.object({ list: z.array(z.union([z.string(), z.record(z.string(), z.int())])) }),
     store: memoryStore(),
   })
-  const api = defineApi({ collections: [any], formats })
+  const api = defineApi({ collections: [any], formats, pages: html })
   await api.collection('things').create({ list: ['x', { toString: 1 }] })
   const { status, page } = await visitor(api)('/things')
   expect(status).toBe(200)
@@ -263,7 +267,12 @@ describe('actions', () => {
     },
   })
   const failures: unknown[] = []
-  const api = defineApi({ collections: [things], formats, onError: error => failures.push(error) })
+  const api = defineApi({
+    collections: [things],
+    formats,
+    pages: html,
+    onError: error => failures.push(error),
+  })
   const visit = visitor(api)
 
   it('are shown with their descriptions', async () => {
@@ -312,7 +321,7 @@ describe('a collection with few operations', () => {
       search: ['name'],
       operations,
     })
-    const api = defineApi({ collections: [things], formats })
+    const api = defineApi({ collections: [things], formats, pages: html })
     return { api, visit: visitor(api) }
   }
 
@@ -325,7 +334,7 @@ describe('a collection with few operations', () => {
     const whole = defineApi({ collections: [defineCollection(common)] })
     const { id } = await whole.collection('things').create({ name: 'a' })
     const part = defineCollection({ ...common, operations: ['read', operation] })
-    const visit = visitor(defineApi({ collections: [part], formats }))
+    const visit = visitor(defineApi({ collections: [part], formats, pages: html }))
     const { page } = await visit(`/things/${id}`)
     expect(formOf(page, 'Save').pairs).toContainEqual(['_method', method])
   })
@@ -366,6 +375,7 @@ describe('a client with few rights', () => {
   const options: ApiOptions = {
     collections: [things, secrets],
     formats,
+    pages: html,
     schemes: [spoken],
     access: { root: 'public' },
   }
@@ -418,12 +428,14 @@ test('at the root no value has a link', async () => {
     schema: z.object({ name: z.string() }),
     store: memoryStore(),
   })
-  const links: Format = {
-    ...json,
-    page: async (...page) => String((await buildPageView(...page)).findLink('id', 'a')?.href),
+  const links: Pages = {
+    ...html,
+    print: async (...page) => String((await buildPageView(...page)).findLink('id', 'a')?.href),
   }
-  const { fetch } = defineApi({ collections: [things], formats: [links] })
-  const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()
+  const { fetch } = defineApi({ collections: [things], pages: links, formats: [json] })
+  const accept = { headers: { accept: 'text/html' } }
+  const text = async (path: string) =>
+    (await fetch(new Request(`http://a.example${path}`, accept))).text()
   expect([await text('/'), await text('/things')]).toEqual(['undefined', '/things/a'])
 })
 
@@ -444,7 +456,9 @@ describe('a value that refers to a parent', () => {
       parents: { model_id: 'models' },
     })
     for (const model_id of [7, 0, null, true, 'x']) await store.create({ model_id })
-    const { page } = await visitor(defineApi({ collections: [cars, models], formats }))('/cars')
+    const { page } = await visitor(
+      defineApi({ collections: [cars, models], formats, pages: html }),
+    )('/cars')
     expect(page.match(/href="\/models\/[^"]*"/g)).toEqual(['href="/models/7"'])
   })
 })

@@ -2,9 +2,8 @@
 // the declaration.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { html } from '../../src/html/index.ts'
+import { html, type Pages } from '../../src/html/index.ts'
 import {
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   type Format,
@@ -36,7 +35,7 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
   const api = defineApi({
     collections: [cars],
     schemes: [scheme],
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
   })
   await api.collection(cars).create({ color: 'red' })
   return Object.assign(api, { store })
@@ -87,7 +86,7 @@ eachHandler(made, (handler, api) => {
       actions: { wash: { on: 'item', run: () => undefined } },
     })
     const headers = { ...PAGE, 'if-none-match': before }
-    const { fetch } = defineApi({ collections: [cars], formats: [...DEFAULT_FORMATS, html] })
+    const { fetch } = defineApi({ collections: [cars], pages: html })
     const after = await fetch(new Request('http://api.test/cars/1', { headers }))
     expect([after.status, await after.text()]).toEqual([200, expect.stringContaining('wash')])
   })
@@ -107,11 +106,13 @@ eachHandler(made, (handler, api) => {
 })
 
 test('a custom page has a tag of its text', async () => {
-  const own: Format = { name: 'own', extensions: [], types: ['text/plain'], page: () => 'a' }
+  const format: Format = { name: 'own', extensions: [], types: ['text/plain'], page: true }
+  const own: Pages = { ...html, format, print: () => 'a' }
   const cars = defineCollection({ name: 'cars', schema: z.object({}), store: memoryStore() })
-  const api = defineApi({ collections: [cars], formats: [own] })
+  const api = defineApi({ collections: [cars], pages: own })
   const { id } = await api.collection(cars).create({})
-  const answer = await api.fetch(new Request(`http://api.test/cars/${id}`))
+  const accept = { headers: { accept: 'text/plain' } }
+  const answer = await api.fetch(new Request(`http://api.test/cars/${id}`, accept))
   const { headers } = answer
   const content = [await answer.text(), headers.get('content-length'), headers.get('etag')]
   expect(content).toEqual(['a', '1', expect.stringMatching(/^".+\.own\..+"$/)])

@@ -3,14 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
-import {
-  DEFAULT_FORMATS,
-  defineApi,
-  defineCollection,
-  type Item,
-  type Json,
-  memoryStore,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, type Item, type Json, memoryStore } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import {
   eachHandler,
@@ -50,7 +43,7 @@ function things() {
   })
   return defineApi({
     collections: [collection],
-    formats: [...DEFAULT_FORMATS, html],
+    pages: html,
     limits: { body: 1024 * 1024 },
   })
 }

@@ -1,9 +1,8 @@
 // The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../../errors.ts'
-import type { DocsPrinter } from '../../formats/format.ts'
 import { noSuchPath } from '../../operations/authorize.ts'
-import type { RequestContext } from '../../operations/context.ts'
+import type { DocsPrinter } from '../../operations/context.ts'
 import { type Markup, markup, type Part } from '../markup.ts'
 import { printFrame } from '../pages/page.ts'
 import { DOCS_STYLE, STYLE } from '../style.ts'
@@ -47,8 +46,7 @@ export const docs: DocsPrinter = {
     'Referrer-Policy',
     'same-origin',
   ],
-  print(printed, root, passed) {
-    const context = passed as RequestContext // a server passes its context: the formats know no type of it
+  print(printed, root, context) {
     const view = buildDocsView(root, context)
     // `buildDocument` makes documents of this shape.
     const document = resolveReferences(printed) as Document

@@ -2,7 +2,7 @@
 // client may do.
 
 import { namesOf, parseControlName } from '../../formats/form-values.ts'
-import { isWriter, type PageRequest, type Representation } from '../../formats/format.ts'
+import { isWriter, type Representation } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
 import { METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
@@ -14,7 +14,7 @@ import {
   type RouteTarget,
 } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
-import type { RequestContext } from '../../operations/context.ts'
+import type { PageRequest, RequestContext } from '../../operations/context.ts'
 import { listBelow } from '../../operations/read/root.ts'
 import { mayChange } from '../../operations/write/enforce-field-roles.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -32,15 +32,11 @@ interface Builder {
   readonly href: (target: RouteTarget) => string
 }
 
-/**
- * Finds what a page shows besides the representation.
- * @param request as the `page` of a format gets it.
- */
+/** Finds what a page shows besides the representation. */
 export async function buildPageView(
   representation: Representation,
-  { headers, context: passed }: PageRequest,
+  { headers, context }: PageRequest,
 ): Promise<PageView> {
-  const context = passed as RequestContext // a server passes its context: the formats know no type of it
   const { api, request, method, parameters } = context
   const isAdmitted = representation.kind !== 'errors' || !NOT_ADMITTED.has(representation.status)
   const submitted = blankWriteOnly(context)

@@ -38,7 +38,7 @@ import { linkReferences } from './link-references.ts'
 export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
 
 const FORMAT: Rule = {
-  wanted: 'a format, such as json',
+  wanted: 'a format, such as json (html stands in pages)',
   fits: value => typeof value === 'object' && value !== null && 'types' in value,
 }
 
@@ -67,11 +67,13 @@ export const POLICY_RULES: Rules<Policies> = {
 
 /**
  * Builds the definition of an api.
+ * @param page the format of its pages: clients that do not choose get another one.
  * @throws TypeError for an issue in the policies, such as an invalid `baseUrl`.
  */
 export function buildApi(
   versions: readonly VersionDefinition[],
   policies: Policies,
+  page?: Format | undefined,
 ): ApiDefinition {
   const newest = linkReferences(hideWriteOnly(versions)).sort(
     ({ number: one = 0 }, { number: other = 0 }) => other - one,
@@ -91,7 +93,7 @@ export function buildApi(
     prefix: policies.prefix?.replace(/\/$/, '') ?? '',
     trustProxy: Number(policies.trustProxy ?? 0),
     clientAddress: policies.clientAddress,
-    formats: policies.formats ?? DEFAULT_FORMATS,
+    formats: [...(policies.formats ?? DEFAULT_FORMATS), ...(page ? [page] : [])],
     dialects: policies.dialects ?? [],
     cors: buildCors(policies.cors),
     limits: buildLimits(policies.limits),

@@ -8,13 +8,13 @@ import {
   type RootTarget,
 } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { DOCS_PATH, findDocs, OPENAPI_PATH } from '../../openapi/document.ts'
+import { DOCS_PATH, OPENAPI_PATH } from '../../openapi/document.ts'
 import { isListed } from '../authorize.ts'
 import type { OperationResult, RequestContext } from '../context.ts'
 
 /** Describes a version as `{ url, resources }`; the whole api as its default version, with a list of all versions. */
 export function describeRoot(context: RequestContext, root: RootTarget): OperationResult {
-  const { api } = context
+  const { api, runtime } = context
   const { version } = root
   const resources = listResources(context, root)
   const data: Record<string, Json> = { url: context.href({ kind: 'root', version }), resources }
@@ -28,7 +28,7 @@ export function describeRoot(context: RequestContext, root: RootTarget): Operati
   const at = context.base + prefix
   const services = [
     { rel: 'service-desc', href: at + OPENAPI_PATH },
-    ...(findDocs(api) ? [{ rel: 'service-doc', href: at + DOCS_PATH }] : []),
+    ...(runtime.pages ? [{ rel: 'service-doc', href: at + DOCS_PATH }] : []),
   ]
   return {
     status: 200,
