@@ -11,7 +11,7 @@ import { createRecords, type IdempotencyRecords } from './statements/idempotency
 import { buildReads, type Reads } from './statements/reads.ts'
 import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
-import { createWalk } from './statements/table-walk.ts'
+import { TableWalk } from './statements/table-walk.ts'
 import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
 import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
@@ -56,7 +56,7 @@ export async function openTable(
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
-  const walk = walks ? createWalk(mapping, maxScan) : undefined
+  const walk = walks ? new TableWalk(mapping, maxScan) : undefined
   return {
     mapping,
     records,

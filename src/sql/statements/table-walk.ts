@@ -58,25 +58,98 @@ interface WalkPlan {
 /** Looks at a part of the table. @returns whether it has seen enough. */
 type Look = (part: Fragment, run: Runner['run']) => Promise<boolean>
 
-export type TableWalk = ReturnType<typeof createWalk>
+/** The walks through a table, for lists and counts that no index serves. */
+export class TableWalk {
+  readonly #mapping: TableMapping
+  readonly #maxScan: number
+  readonly #indexes: readonly (readonly string[])[]
+  #size = { rows: 0, bytes: 0, until: 0 }
 
-/**
- * Builds the walks through a table, for lists and counts that no index serves.
- * @param maxScan how many rows one statement may look at.
- */
-export function createWalk(mapping: TableMapping, maxScan: number) {
-  const { database, columns, from, shape } = mapping
-  const id = shape.identity.name
-  const indexes = listIndexes(mapping)
-  let size = { rows: 0, bytes: 0, until: 0 }
+  /** @param maxScan how many rows one statement may look at. */
+  constructor(mapping: TableMapping, maxScan: number) {
+    this.#mapping = mapping
+    this.#maxScan = maxScan
+    this.#indexes = listIndexes(mapping)
+  }
+
+  /** Counts what passes the filters; `undefined` if one statement can do it. */
+  async count(
+    session: StatementSession,
+    { where: filters, search }: RowFilters,
+    options?: ListOptions,
+  ): Promise<number | undefined> {
+    const wanted = { where: filters, search }
+    if (!(await this.#isNeeded(session, wanted, options))) return undefined
+    const condition = whereClause([buildCondition(wanted, this.#mapping)])
+    let total = 0
+    const plan = this.#plan(wanted, false)
+    await this.#walk(session, plan, undefined, options, async (part, run) => {
+      const statement = sql`select count(*) as total from ${part}${condition}`
+      const [row] = (await run(compile(this.#mapping.database, statement))).rows
+      total += Number(row?.total)
+      return false
+    })
+    return total
+  }
+
+  /** Finds the ids of a slice, in the order in which it is read; `undefined` if one statement can do it. */
+  async findIds(
+    session: StatementSession,
+    selection: Selection,
+    slice: Slice,
+    options?: ListOptions,
+  ): Promise<Id[] | undefined> {
+    if (!(await this.#isNeeded(session, selection, options))) return undefined
+    const { sort } = selection
+    const { database, shape } = this.#mapping
+    const { key, backward, offset } = { key: undefined, backward: false, offset: 0, ...slice }
+    const wanted = offset + slice.limit
+    if (wanted > MAX_FOUND) throw tooCostly(selection)
+    const plan = this.#plan(selection, backward)
+    const ordered = plan.order === sort
+    const ranges = key && !ordered ? rangesAfter(sort, key, backward, this.#mapping) : []
+    const beyond = sql.join(
+      ranges.map(each => each.condition),
+      ' or ',
+    )
+    const condition = whereClause([
+      buildCondition(selection, this.#mapping),
+      ranges.length === 0 ? undefined : sql`(${beyond})`,
+    ])
+    const order = buildOrder(sort, backward, this.#mapping)
+    const compare = comparer(sort, shape.fields)
+    const { keys, decode } = this.#selectKeys(sort)
+    let best: Item[] = []
+    await this.#walk(session, plan, ordered ? key : undefined, options, async (part, run) => {
+      const limit = ordered ? wanted - best.length : wanted
+      const statement = sql`select ${keys} from ${part}${condition} order by ${order} limit ${limit}`
+      best.push(...(await run(compile(database, statement))).rows.map(decode))
+      if (ordered) return best.length >= wanted
+      best.sort((one, other) => (backward ? compare(other, one) : compare(one, other)))
+      best = best.slice(0, wanted)
+      return false
+    })
+    return best.slice(offset).map(item => item[shape.identity.name] as Id) // a sort ends with the id
+  }
+
+  /** Waits for a turn, and decides whether a list or a count that no index serves has to walk. */
+  async #isNeeded(session: StatementSession, wanted: Wanted, options?: ListOptions) {
+    await takeTurn(true)
+    if (this.#size.until <= performance.now()) {
+      const texts = this.#mapping.columns.filter(({ long }) => long)
+      const measured = await session.read(
+        ({ run }) => this.#measure(texts, sql``, this.#maxScan + 1, run),
+        options,
+      )
+      this.#size = { ...measured, until: performance.now() + SIZE_MS }
+    }
+    const { rows, bytes } = this.#size
+    return rows > this.#maxScan || bytes * countPatterns(wanted) > MAX_TEXT_AT_ONCE
+  }
 
   /** Measures a part of the table: its rows, and the bytes of some texts in it. */
-  async function measure(
-    texts: readonly Column[],
-    rest: Fragment,
-    limit: number,
-    run: Runner['run'],
-  ) {
+  async #measure(texts: readonly Column[], rest: Fragment, limit: number, run: Runner['run']) {
+    const { database, from } = this.#mapping
     const lengths = texts.map(({ ref }) => sql`coalesce(octet_length(${ref}), 0)`)
     const bytes = sql.join([sql`0`, ...lengths], ' + ')
     const statement = sql`select count(*) as rows, coalesce(sum(bytes), 0) as bytes from (select ${bytes} as bytes from ${from}${rest} limit ${limit})`
@@ -84,29 +157,15 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Waits for a turn, and decides whether a list or a count that no index serves has to walk. */
-  async function isNeeded(session: StatementSession, wanted: Wanted, options?: ListOptions) {
-    await takeTurn(true)
-    if (size.until <= performance.now()) {
-      const texts = columns.filter(({ long }) => long)
-      const measured = await session.read(
-        ({ run }) => measure(texts, sql``, maxScan + 1, run),
-        options,
-      )
-      size = { ...measured, until: performance.now() + SIZE_MS }
-    }
-    return size.rows > maxScan || size.bytes * countPatterns(wanted) > MAX_TEXT_AT_ONCE
-  }
-
   /** Plans the shortest walk: in the order of the sort, which may end early, else in that of the ids. */
-  function planWalk(wanted: Wanted, backward: boolean): WalkPlan {
-    const byId = [{ path: [id], descending: false }]
+  #plan(wanted: Wanted, backward: boolean): WalkPlan {
+    const byId = [{ path: [this.#mapping.shape.identity.name], descending: false }]
     const { sort } = wanted
     const where = toConjunction(wanted.where)
     // A sort key that may be null continues in two ranges, which one walk cannot follow.
-    const single = sort?.[0] && !mapping.find(sort[0].path).nullable
+    const single = sort?.[0] && !this.#mapping.find(sort[0].path).nullable
     for (const order of single ? [sort, byId] : [byId]) {
-      const uses = indexes.map(index => findIndexUse(index, where, order))
+      const uses = this.#indexes.map(index => findIndexUse(index, where, order))
       const [best] = uses
         .filter(({ ordered }) => ordered)
         .sort((one, other) => other.equals.length - one.equals.length)
@@ -115,48 +174,8 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return { wanted, order: byId, equals: [], backward: false }
   }
 
-  /** Selects the columns that hold the keys of a sort. */
-  function selectKeys(sort: readonly SortKey[]) {
-    const names = new Set(sort.map(({ path: [name] }) => name))
-    const keys = columns.filter(({ name }) => names.has(name))
-    return {
-      keys: sql.join(keys.map(each => sql`${each.readable} as ${sql.id(each.read)}`)),
-      decode: (row: Row) => decodeRow(row, keys),
-    }
-  }
-
-  /** Builds the `where` and the `order by` of the rows after a place. */
-  function after({ order, backward, equals }: WalkPlan, key: WalkKey | undefined): Fragment {
-    const [range] = key ? rangesAfter(order, key, backward, mapping) : []
-    const condition = whereClause([buildCondition({ where: equals }, mapping), range?.condition])
-    return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
-  }
-
-  /** Finds how many of the next rows fit into a slice by their text. @throws TooCostlyError for too long a text. */
-  async function fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
-    const patterns = countPatterns(wanted)
-    if (patterns === 0) return rows
-    const names = new Set(textPaths(wanted).map(([name]) => name))
-    const texts = columns.filter(({ name }) => names.has(name))
-    for (let fitting = rows; ; fitting = Math.ceil(fitting / 4)) {
-      const { bytes } = await measure(texts, rest, fitting, run)
-      if (bytes > SLICE_TEXT && fitting > 1) continue
-      if (bytes <= SLICE_TEXT || bytes * patterns <= MAX_TEXT_OF_ROW) return fitting
-      const message = `The texts of ${nameFields(wanted)} are too long for this pattern. Use a shorter one, or the filter [prefix].`
-      throw new TooCostlyError(message, 'text')
-    }
-  }
-
-  /** Finds the place of the last of so many rows; `undefined` where there are fewer. */
-  async function findEnd({ order }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
-    const { keys, decode } = selectKeys(order)
-    const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
-    const [found] = (await run(compile(database, statement))).rows
-    return found && sortKeyOf(decode(found), order)
-  }
-
   /** Walks from a place on, slice by slice, each in its own turn. */
-  async function walk(
+  async #walk(
     session: StatementSession,
     plan: WalkPlan,
     place: WalkKey | undefined,
@@ -164,14 +183,15 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     look: Look,
   ): Promise<void> {
     const until = performance.now() + (options?.maxTime ?? Number.POSITIVE_INFINITY)
-    let rows = Math.min(FIRST_ROWS, maxScan)
+    const { from } = this.#mapping
+    let rows = Math.min(FIRST_ROWS, this.#maxScan)
     for (let key = place; ; ) {
       throwIfAborted(options)
       const next = await session.read(async ({ run }) => {
         const started = performance.now()
-        const rest = after(plan, key)
-        rows = await fitRows(plan, rest, rows, run)
-        const end = await findEnd(plan, rest, rows, run)
+        const rest = this.#restAfter(plan, key)
+        rows = await this.#fitRows(plan, rest, rows, run)
+        const end = await this.#findEnd(plan, rest, rows, run)
         // The next rows of the table, under its name.
         const part = sql`(select * from ${from}${rest} limit ${rows}) as ${from}`
         const done = await look(part, run)
@@ -186,65 +206,47 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     }
   }
 
-  /** Counts what passes the filters; `undefined` if one statement can do it. */
-  async function count(
-    session: StatementSession,
-    { where: filters, search }: RowFilters,
-    options?: ListOptions,
-  ): Promise<number | undefined> {
-    const wanted = { where: filters, search }
-    if (!(await isNeeded(session, wanted, options))) return undefined
-    const condition = whereClause([buildCondition(wanted, mapping)])
-    let total = 0
-    await walk(session, planWalk(wanted, false), undefined, options, async (part, run) => {
-      const statement = sql`select count(*) as total from ${part}${condition}`
-      const [row] = (await run(compile(database, statement))).rows
-      total += Number(row?.total)
-      return false
-    })
-    return total
+  /** Builds the `where` and the `order by` of the rows after a place. */
+  #restAfter({ order, backward, equals }: WalkPlan, key: WalkKey | undefined): Fragment {
+    const mapping = this.#mapping
+    const [range] = key ? rangesAfter(order, key, backward, mapping) : []
+    const condition = whereClause([buildCondition({ where: equals }, mapping), range?.condition])
+    return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 
-  /** Finds the ids of a slice, in the order in which it is read; `undefined` if one statement can do it. */
-  async function findIds(
-    session: StatementSession,
-    selection: Selection,
-    slice: Slice,
-    options?: ListOptions,
-  ): Promise<Id[] | undefined> {
-    if (!(await isNeeded(session, selection, options))) return undefined
-    const { sort } = selection
-    const { key, backward, offset } = { key: undefined, backward: false, offset: 0, ...slice }
-    const wanted = offset + slice.limit
-    if (wanted > MAX_FOUND) throw tooCostly(selection)
-    const plan = planWalk(selection, backward)
-    const ordered = plan.order === sort
-    const ranges = key && !ordered ? rangesAfter(sort, key, backward, mapping) : []
-    const beyond = sql.join(
-      ranges.map(each => each.condition),
-      ' or ',
-    )
-    const condition = whereClause([
-      buildCondition(selection, mapping),
-      ranges.length === 0 ? undefined : sql`(${beyond})`,
-    ])
-    const order = buildOrder(sort, backward, mapping)
-    const compare = comparer(sort, shape.fields)
-    const { keys, decode } = selectKeys(sort)
-    let best: Item[] = []
-    await walk(session, plan, ordered ? key : undefined, options, async (part, run) => {
-      const limit = ordered ? wanted - best.length : wanted
-      const statement = sql`select ${keys} from ${part}${condition} order by ${order} limit ${limit}`
-      best.push(...(await run(compile(database, statement))).rows.map(decode))
-      if (ordered) return best.length >= wanted
-      best.sort((one, other) => (backward ? compare(other, one) : compare(one, other)))
-      best = best.slice(0, wanted)
-      return false
-    })
-    return best.slice(offset).map(item => item[id] as Id) // a sort ends with the id
+  /** Finds how many of the next rows fit into a slice by their text. @throws TooCostlyError for too long a text. */
+  async #fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
+    const patterns = countPatterns(wanted)
+    if (patterns === 0) return rows
+    const names = new Set(textPaths(wanted).map(([name]) => name))
+    const texts = this.#mapping.columns.filter(({ name }) => names.has(name))
+    for (let fitting = rows; ; fitting = Math.ceil(fitting / 4)) {
+      const { bytes } = await this.#measure(texts, rest, fitting, run)
+      if (bytes > SLICE_TEXT && fitting > 1) continue
+      if (bytes <= SLICE_TEXT || bytes * patterns <= MAX_TEXT_OF_ROW) return fitting
+      const message = `The texts of ${nameFields(wanted)} are too long for this pattern. Use a shorter one, or the filter [prefix].`
+      throw new TooCostlyError(message, 'text')
+    }
   }
 
-  return { count, findIds }
+  /** Finds the place of the last of so many rows; `undefined` where there are fewer. */
+  async #findEnd({ order }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
+    const { database, from } = this.#mapping
+    const { keys, decode } = this.#selectKeys(order)
+    const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
+    const [found] = (await run(compile(database, statement))).rows
+    return found && sortKeyOf(decode(found), order)
+  }
+
+  /** Selects the columns that hold the keys of a sort. */
+  #selectKeys(sort: readonly SortKey[]) {
+    const names = new Set(sort.map(({ path: [name] }) => name))
+    const keys = this.#mapping.columns.filter(({ name }) => names.has(name))
+    return {
+      keys: sql.join(keys.map(each => sql`${each.readable} as ${sql.id(each.read)}`)),
+      decode: (row: Row) => decodeRow(row, keys),
+    }
+  }
 }
 
 /** Whether an index answers all filters and has the order of the sort, or the filters name ids. */
