@@ -10,10 +10,11 @@ import type { CollectionOptions, Places } from './model/compile/collection-optio
 import { COLLECTION_RULES } from './model/compile/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile/compile-actions.ts'
 import {
+  buildFieldAccess,
   buildFieldRoles,
   buildOwner,
   checkWriteOnly,
-  ignoredFields,
+  listBodyFields,
   omitFields,
   toInputFields,
 } from './model/compile/compile-field-roles.ts'
@@ -23,6 +24,7 @@ import {
   findReferences,
   relateCollections,
 } from './model/compile/compile-references.ts'
+import { checkViews } from './model/compile/compile-views.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
 import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
@@ -184,6 +186,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const inputs = fieldsOf(schema, 'input')
   const references = findReferences(options, fields)
   const owner = buildOwner(options)
+  const fieldAccess = buildFieldAccess(options)
   const roles = buildFieldRoles(options, owner, inputs, identity.name)
   if (roles) {
     checkWriteOnly(name, roles, {
@@ -194,8 +197,8 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     })
   }
   const inputFields = toInputFields(inputs, roles)
-  const writeOnly = roles?.writeOnly ?? NO_NAMES
-  const queryFields = omitFields(fields, writeOnly)
+  const hidden = roles?.writeOnly ?? NO_NAMES
+  const queryFields = omitFields(fields, hidden)
   const selectableFields = toReadableFields(queryFields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
   assertValid(
@@ -206,7 +209,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     !options.putCreates || identity.kind === 'text',
     `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
   )
-  return Object.freeze({
+  const definition: CollectionDefinition = Object.freeze({
     name,
     itemName: options.itemName ?? singular(name),
     schema,
@@ -214,11 +217,14 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     inputFields,
     queryFields,
     roles,
-    writeOnly,
+    hidden,
+    unknown: NO_NAMES,
+    fieldAccess,
+    view: undefined,
     owner,
     readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,
-    bodyFields: new Map([...selectableFields, ...inputFields, ...ignoredFields(roles)]),
+    bodyFields: listBodyFields(selectableFields, inputFields, roles, NO_NAMES),
     blobs: hasBlobs ? options.blobs : undefined,
     binary,
     validator: buildValidator(schema),
@@ -252,6 +258,8 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     hideExistence: options.hideExistence ?? false,
     description: options.description,
   })
+  checkViews(definition)
+  return definition
 }
 
 /** In a filter `{ range: { gte: 5 } }` is an operator: no property below another may have its name. */

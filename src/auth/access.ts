@@ -18,7 +18,8 @@ export type Access = Readonly<Record<string, AccessRule>>
 
 const SCOPE = matching('a scope', /^[\x21\x23-\x5b\x5d-\x7e]+$/)
 const ANY = listOf(SCOPE, 1)
-const RULE = either(
+/** What a rule must be. */
+export const ACCESS_RULE = either(
   "'public', an array of scopes, or { any: scopes }",
   oneOf('public'),
   listOf(SCOPE),
@@ -37,7 +38,7 @@ export function buildAccess(
   operations: readonly string[],
   where: string,
 ): Access {
-  checkOptions(`${where}: access`, access, rulesFor([...operations, 'default'], RULE))
+  checkOptions(`${where}: access`, access, rulesFor([...operations, 'default'], ACCESS_RULE))
   return Object.freeze({ ...access })
 }
 
@@ -78,6 +79,44 @@ export function satisfies(rule: AccessRule, principal: Principal | undefined): b
   // In JavaScript scopes may be one string, which would include parts of scopes.
   const has = (scope: string) => Array.isArray(scopes) && scopes.includes(scope)
   return 'any' in rule ? rule.any.some(has) : rule.every(has)
+}
+
+/** More combinations are not counted. */
+const MAX_VERDICTS = 4096
+
+/**
+ * Lists which of these rules one principal can satisfy together, each combination once. The first is that of a client
+ * without a principal.
+ * @throws TypeError for rules with very many.
+ */
+export function listVerdicts(rules: readonly AccessRule[]): readonly (readonly boolean[])[] {
+  const scopes = new Set(rules.flatMap(rule => (rule === 'public' ? [] : listScopes(rule).flat())))
+  // Before any scope is decided a rule that needs all of its scopes may hold, and one that needs any does not yet.
+  let verdicts = [rules.map(rule => rule === 'public' || !('any' in rule))]
+  for (const scope of scopes) {
+    const having = verdicts.map(verdict =>
+      verdict.map((holds, at) => holds || needsAny(rules[at], scope)),
+    )
+    const lacking = verdicts.map(verdict =>
+      verdict.map((holds, at) => holds && !needsAll(rules[at], scope)),
+    )
+    verdicts = distinct([...having, ...lacking])
+    if (verdicts.length > MAX_VERDICTS)
+      throw new TypeError(`The access rules of ${rules.length} properties are too many`)
+  }
+  return distinct([rules.map(rule => rule === 'public'), ...verdicts])
+}
+
+function needsAny(rule: AccessRule | undefined, scope: string): boolean {
+  return typeof rule === 'object' && 'any' in rule && rule.any.includes(scope)
+}
+
+function needsAll(rule: AccessRule | undefined, scope: string): boolean {
+  return typeof rule === 'object' && !('any' in rule) && rule.includes(scope)
+}
+
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Map(values.map(value => [String(value), value])).values()]
 }
 
 /** Lists the sets of scopes of which one is needed. */

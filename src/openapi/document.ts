@@ -52,7 +52,7 @@ export function openApiDocument(
   const found = definition.versions.find(({ number }) => number === version)
   if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
   const described = version === undefined ? undefined : found
-  const document = buildDocument(definition, described, () => true)
+  const document = buildDocument(definition, described, collection => collection)
   return withServer(document, baseUrl ?? definition.baseUrl ?? definition.prefix, openapi)
 }
 
@@ -75,11 +75,12 @@ const QUERY: ReadonlySet<string> = new Set(['query'])
 /**
  * Builds a document without its servers.
  * @param version absent for the root of the api, which describes the default version.
+ * @param view returns a collection as the client sees it; `undefined` where it is hidden from it.
  */
 export function buildDocument(
   api: ApiDefinition,
   version: VersionDefinition | undefined,
-  isVisible: (collection: CollectionDefinition) => boolean,
+  view: (collection: CollectionDefinition) => CollectionDefinition | undefined,
 ): Item {
   const described = version ?? api.defaultVersion
   const schemes = describeSchemes(api.schemes)
@@ -87,10 +88,12 @@ export function buildDocument(
   const paths: Record<string, object> = {}
   for (const route of listRoutes(api.versions)) {
     const { target, methods, pattern } = route
+    const seen = target.collection && view(target.collection)
     const isHere = target.version === described || (!version && !target.version)
-    if (!isHere || methods.size === 0 || !collectionsOf(target).every(isVisible)) continue
+    if (!isHere || methods.size === 0 || !collectionsOf(target).every(view)) continue
     const path = toUriTemplate(pattern)
-    paths[path] ??= describePath(api, route, components)
+    const viewed = seen ? { ...route, target: { ...target, collection: seen } } : route
+    paths[path] ??= describePath(api, viewed, components)
   }
   if (hasBatch(api, described))
     paths[(described.name === '' ? '' : `/${described.name}`) + BATCH_PATH] = buildBatch(
@@ -98,7 +101,7 @@ export function buildDocument(
       described,
       components,
     )
-  const collections = [...described.collections.values()].filter(isVisible)
+  const collections = [...described.collections.values()].filter(view)
   return toPlainItem({
     info: { ...api.info, version: String(described.number ?? 1) },
     tags: collections.map(({ name, description }) => ({ name, description })),

@@ -9,11 +9,11 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  * @param id a name for the schema, that no other one of the document has.
  */
 export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
-  const { schema, roles } = collection
+  const { schema, roles, hidden } = collection
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
     const readable = mapProperties(object, (name, property) => {
-      if (roles?.writeOnly.has(name)) return undefined
+      if (hidden.has(name)) return undefined
       return roles?.readOnly.has(name) ? { ...property, readOnly: true } : property
     })
     const { properties, required = [], ...rest } = replaceBlobs(readable, collection, 'output')
@@ -40,7 +40,7 @@ export function bodySchema(
   { operation, filled, files = false }: BodyOptions,
   id: string,
 ): JsonSchema {
-  const { shape, schema, roles } = collection
+  const { shape, schema, roles, unknown } = collection
   const replaces = operation !== 'create'
   // A PUT takes back what GET gave: these properties may stand in it.
   const ignored = replaces ? serverProperties(collection) : {}
@@ -52,6 +52,7 @@ export function bodySchema(
   ])
   const change = (object: JsonSchema) => {
     const writable = mapProperties(object, (name, property) => {
+      if (unknown.has(name)) return undefined
       if (roles?.readOnly.has(name)) return replaces ? { ...property, readOnly: true } : undefined
       return roles?.writeOnly.has(name) ? { ...property, writeOnly: true } : property
     })

@@ -5,6 +5,7 @@ import { HttpError, type Issue, isFieldValue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
+import { toWhole } from '../model/compile/compile-views.ts'
 import type { ActionDefinition } from '../model/types/definition.ts'
 import type { ActionResponse } from '../model/types/hooks.ts'
 import { RESERVED } from '../query.ts'
@@ -51,7 +52,7 @@ export function act(
   }
   if (isRead || context.idempotencyKey === undefined) return work()
   return runOncePerKey(context, work, answer =>
-    buildResult(context, action, parseKeptAnswer(answer)),
+    buildResult(context, action, parseKeptAnswer(context, answer)),
   )
 }
 
@@ -104,19 +105,23 @@ function addHeaders(result: OperationResult, headers: HeaderList = []): Operatio
 
 /** Prepares the result of an action for `after` hooks: frozen, with write-only properties protected. */
 function toHookResult({ target }: OperationContext, { stored, data }: ActionOutcome): unknown {
-  if (stored) return toProgramItem(target.collection, stored)
+  if (stored) return toProgramItem(toWhole(target.collection), stored)
   freezeDeep(data)
   return data
 }
 
 function toKeptAnswer({ target }: OperationContext, { stored, data }: ActionOutcome): Json[] {
-  if (stored) return [null, toReadableAnswer(target.collection, stored)]
-  return data === undefined ? [] : [data]
+  const { collection } = target
+  if (stored) return [null, toReadableAnswer(collection, stored)]
+  if (data === undefined) return []
+  return collection.view ? [data, null, collection.view.tag] : [data]
 }
 
-function parseKeptAnswer(answer: Json): ActionOutcome {
-  const [data, item] = Array.isArray(answer) ? answer : []
-  return item === undefined ? { data } : { stored: item as unknown as Stored } // `toKeptAnswer` has made it
+/** A value is repeated to who sees what it was made of: the program has read the item as its client did then. */
+function parseKeptAnswer({ target }: OperationContext, answer: Json): ActionOutcome {
+  const [data, item = null, tag = ''] = Array.isArray(answer) ? answer : []
+  if (item !== null) return { stored: item as unknown as Stored } // `toKeptAnswer` has made it
+  return { data: tag === (target.collection.view?.tag ?? '') ? data : undefined }
 }
 
 function buildResult(

@@ -9,6 +9,7 @@ import type { HeaderList, HttpResponse, ReceivedRequest } from '../http/message.
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
+import { findView } from '../model/compile/compile-views.ts'
 import {
   type CollectionTarget,
   type Match,
@@ -60,6 +61,8 @@ export interface CallScope extends CallOptions {
   readonly request?: Pick<ReceivedRequest, 'abort'> | undefined
   /** Whether the calls skip row policies and owners: those of `asSystem()`. */
   readonly system?: boolean | undefined
+  /** Whether what the calls give may reach a client: those of an action, and of the hooks of a request. */
+  readonly forClient?: boolean | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
 }
@@ -132,6 +135,8 @@ export class CallContext implements ListOptions {
   readonly inProcess: boolean
   /** Whether row policies and owners do not count. Only a program can say so. */
   system = false
+  /** Whether its result may reach a client. */
+  forClient: boolean
   target: RouteTarget | undefined
   /** The effective method. */
   method: string
@@ -164,6 +169,7 @@ export class CallContext implements ListOptions {
     this.api = runtime.api
     this.request = request
     this.inProcess = inProcess
+    this.forClient = !inProcess
     this.method = request.method
     this.base = base
   }
@@ -181,9 +187,12 @@ export class CallContext implements ListOptions {
     return this.transaction ? this.transaction.atEnd(() => uploads.discard()) : uploads.discard()
   }
 
-  /** Tells this format's entity tags from those of others. */
+  /** Tells the entity tags of this format, and of these properties, from those of others. */
   get variant(): string {
-    return this.negotiated ? variantOf(this.negotiated) : ''
+    const { negotiated, target } = this
+    const format = negotiated ? variantOf(negotiated) : ''
+    const tag = target?.collection?.view?.tag
+    return tag ? `${tag}.${format}` : format
   }
 
   /** Whether the format prints lists whole, as a stream. */
@@ -246,6 +255,24 @@ export class CallContext implements ListOptions {
     const { api, inProcess, principal } = this
     if (inProcess || api.schemes.length === 0) return true
     return satisfies(findAccessRule(api, collection, operation), principal)
+  }
+
+  /** Returns a collection as the client sees it, with the properties that it may read and write. A program sees all. */
+  view(collection: CollectionDefinition): CollectionDefinition {
+    return this.inProcess ? collection : this.resultView(collection)
+  }
+
+  /** Returns a target in the collection as the client sees it. */
+  viewTarget(target: CollectionTarget): CollectionTarget {
+    const collection = this.view(target.collection)
+    return collection === target.collection ? target : { ...target, collection }
+  }
+
+  /** Returns a collection as it is to be in the result: for a program that acts for a principal as the client sees it. */
+  resultView(collection: CollectionDefinition): CollectionDefinition {
+    const { api, principal, forClient, system } = this
+    const isForAll = system || !(forClient || principal) || api.schemes.length === 0
+    return isForAll ? collection : findView(collection, principal)
   }
 
   /** Forgets the target: the answer is the same as where nothing exists. */

@@ -1,11 +1,13 @@
 // The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
 
 import { freezeDeep } from '../base/values.ts'
+import { toWhole } from '../model/compile/compile-views.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import type { Operation } from '../model/types/operation.ts'
 import { act } from './actions.ts'
 import type { OperationContext, OperationResult, Perform } from './context.ts'
+import { withHiddenIssues } from './hide-issues.ts'
 import { toProgramItem } from './in-process/program-items.ts'
 import { compileList } from './read/list.ts'
 import { download, read } from './read/read.ts'
@@ -48,7 +50,8 @@ export function compileOperation(
   const { error, after } = collection.hooks
   // Writes and actions run their `after` hooks themselves: once for each key.
   const hasAfter = after.has(operation) && !action && !WRITES.has(operation)
-  return hasAfter || error.length > 0 ? withHooks(perform, hasAfter) : perform
+  const operate = hasAfter || error.length > 0 ? withHooks(perform, hasAfter) : perform
+  return withHiddenIssues(collection, operate)
 }
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
@@ -69,7 +72,7 @@ function withHooks(perform: Perform, hasAfter: boolean): Perform {
 
 /** Prepares a result for an `after` hook: frozen, with write-only properties protected. */
 function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
-  const { collection } = target
+  const collection = toWhole(target.collection)
   if (stored) return toProgramItem(collection, stored)
   const result = protectResult(collection, value)
   // The list itself is not frozen: it is not the one that is printed, and a program may sort it.

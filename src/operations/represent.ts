@@ -14,7 +14,7 @@ import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
 
 /**
- * Converts an item to what clients read: without write-only properties, binary ones in the collection's form,
+ * Converts an item to what the client reads: without hidden properties, binary ones in the collection's form,
  * inline too where they are small or `fields` asks for them. There is a promise only for binary properties.
  * @param afterWrite whether a content that cannot be read is given by its address alone, since the change
  * has not failed.
@@ -25,8 +25,8 @@ export function toReadable(
   fields?: readonly Path[],
   afterWrite = false,
 ): Awaitable<Item> {
-  const { writeOnly, blobs } = context.target.collection
-  const readable = omit(item, writeOnly)
+  const { hidden, blobs } = context.target.collection
+  const readable = omit(item, hidden)
   return blobs ? printContents(context, readable, fields, afterWrite) : readable
 }
 

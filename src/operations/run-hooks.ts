@@ -1,6 +1,7 @@
 // The hooks of a collection around an operation.
 import type { Principal } from '../auth/scheme.ts'
 import { type Awaitable, freezeDeep, type Item, isObject } from '../base/values.ts'
+import { toWhole } from '../model/compile/compile-views.ts'
 import type { Find, HookContext, OperationEvent } from '../model/types/hooks.ts'
 import { neverAborted } from '../store/abort.ts'
 import type { Stored } from '../store/store.ts'
@@ -70,9 +71,9 @@ export class OperationTools implements HookContext {
   /** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
   #createScope(): CallScope {
     const transaction = this.#transaction
-    const { runtime, target, base, principal, request, system } = this.#context
+    const { runtime, target, base, principal, request, system, forClient } = this.#context
     const { version, collection: own } = target
-    const scope = { runtime, version, base, transaction, own, principal, system }
+    const scope = { runtime, version, base, transaction, own, principal, system, forClient }
     if (this.#isDone) return scope
     return { ...scope, request, signal: (transaction ?? request).signal }
   }
@@ -94,7 +95,7 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
     this.operation = context.operation
     const { id, collection } = context.target
     const { stored, ...values } = hookValues
-    const item = stored && { item: toProgramItem(collection, stored) }
+    const item = stored && { item: toProgramItem(toWhole(collection), stored) }
     const dryRun = transaction?.isDryRun && { dryRun: true }
     Object.assign(this, id !== undefined && { id }, values, item, dryRun)
   }

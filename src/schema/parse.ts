@@ -1,5 +1,6 @@
 // Runs zod: compiled and synchronously as long as a schema allows it.
 import { z } from 'zod'
+import { memoize } from '../base/memoize.ts'
 import type { Awaitable } from '../base/values.ts'
 import { listParts, type Schema, schemaDefOf } from './zod-fields.ts'
 
@@ -29,27 +30,29 @@ function isEnglish(localeError: z.core.$ZodErrorMap | undefined): boolean {
  * Builds the parser of a schema: it answers at once unless the schema has an asynchronous check. zod compiles at the
  * first value, since that is a third of what the definition of a collection would cost (`npx tsx bench/define.ts`).
  */
-export function buildParser(schema: Schema): (value: unknown) => Awaitable<ParseResult> {
-  let asynchronous = hasAsyncCheck(schema)
-  let compiled: Schema | undefined
-  return value => {
-    if (asynchronous) return z.safeParseAsync(schema, value, OWN_MESSAGES)
-    try {
-      compiled ??= z.compile(schema)
-      const result = z.safeParse(compiled, value)
-      if (result.success) return result
-    } catch {
-      // Compiled code may fail in another way at a promise: the schema itself decides below.
+export const buildParser = memoize(
+  (schema: Schema): ((value: unknown) => Awaitable<ParseResult>) => {
+    let asynchronous = hasAsyncCheck(schema)
+    let compiled: Schema | undefined
+    return value => {
+      if (asynchronous) return z.safeParseAsync(schema, value, OWN_MESSAGES)
+      try {
+        compiled ??= z.compile(schema)
+        const result = z.safeParse(compiled, value)
+        if (result.success) return result
+      } catch {
+        // Compiled code may fail in another way at a promise: the schema itself decides below.
+      }
+      try {
+        return z.safeParse(schema, value, OWN_MESSAGES)
+      } catch (error) {
+        if (!(error instanceof z.core.$ZodAsyncError)) throw error
+        asynchronous = true
+        return z.safeParseAsync(schema, value, OWN_MESSAGES)
+      }
     }
-    try {
-      return z.safeParse(schema, value, OWN_MESSAGES)
-    } catch (error) {
-      if (!(error instanceof z.core.$ZodAsyncError)) throw error
-      asynchronous = true
-      return z.safeParseAsync(schema, value, OWN_MESSAGES)
-    }
-  }
-}
+  },
+)
 
 /** Whether a check is an `async` function: a synchronous try would leave its promise behind. */
 export function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean {

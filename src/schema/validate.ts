@@ -27,9 +27,12 @@ export interface Validator {
   patch(current: Item, patched: Json): Awaitable<Item>
 }
 
-/** Compiles the validator of a schema. An item keeps the properties that only another version declares. */
-export function buildValidator(schema: Schema): Validator {
-  const check = buildChecker(schema)
+/**
+ * Compiles the validator of a schema. An item keeps the properties that only another version declares.
+ * @param unknown properties that no message may name.
+ */
+export function buildValidator(schema: Schema, unknown?: ReadonlySet<string>): Validator {
+  const check = buildChecker(schema, unknown)
   const field = buildField(schema, 'input')
   const open = [field, ...(field.options ?? [])].some(each => each.open)
   /** The properties of an item that only another version of its collection declares. */
@@ -68,9 +71,12 @@ function without(value: Json, others: Item): Json {
  * Compiles the check of an input that must be an object. It returns the result of the schema.
  * @throws HttpError 400 with every issue, unknown properties included.
  */
-export function buildChecker(schema: Schema): (value: unknown, current?: Json) => Awaitable<Item> {
+export function buildChecker(
+  schema: Schema,
+  unknown = NO_NAMES,
+): (value: unknown, current?: Json) => Awaitable<Item> {
   const parse = buildParser(schema)
-  const field = buildField(schema, 'input')
+  const field = omitProperties(buildField(schema, 'input'), unknown)
   return (value, current) => {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
@@ -86,6 +92,19 @@ export function buildChecker(schema: Schema): (value: unknown, current?: Json) =
       if (isObject(item)) return item
       throw new TypeError('An overwrite of the whole schema must give an object')
     })
+  }
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/** Returns the field of an object without these properties. */
+function omitProperties(field: Field, names: ReadonlySet<string>): Field {
+  if (names.size === 0) return field
+  const { properties = [], options } = field
+  return {
+    ...field,
+    properties: new Map([...properties].filter(([name]) => !names.has(name))),
+    ...(options && { options: options.map(each => omitProperties(each, names)) }),
   }
 }
 

@@ -1,7 +1,8 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 
-import { listScopes } from '../auth/access.ts'
+import { type AccessRule, listScopes } from '../auth/access.ts'
+import { Remembered } from '../base/remembered.ts'
 import type { Awaitable, Item, Json } from '../base/values.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, splitList } from '../http/message.ts'
@@ -143,10 +144,13 @@ function describeResource(api: ApiDefinition): ServedDocument | undefined {
 }
 
 function listSupportedScopes({ versions, access }: ApiDefinition): string[] {
-  const tables = versions.flatMap(({ collections }) =>
-    [...collections.values()].map(collection => collection.access),
-  )
-  const rules = [access, ...tables].flatMap(table => Object.values(table))
+  const all = versions.flatMap(({ collections }) => [...collections.values()])
+  const rules = [
+    ...[access, ...all.map(collection => collection.access)].flatMap(Object.values<AccessRule>),
+    ...all.flatMap(({ fieldAccess = [] }) =>
+      [...fieldAccess].flatMap(([, { read = [], write = [] }]) => [read, write]),
+    ),
+  ]
   return [
     ...new Set(rules.flatMap(rule => (rule === 'public' ? [] : listScopes(rule).flat()))),
   ].sort()
@@ -157,21 +161,35 @@ function printRoot({ name }: VersionDefinition): string {
   return name === '' ? '' : `/${name}`
 }
 
-/** Finds the OpenAPI document for a client; it is built once for each set of collections that principals may see. */
+/** Finds the OpenAPI document for a client; it is built once for each set of collections and views that principals see. */
 type Finder = (context: RequestContext) => Item
+
+/** How many documents of a version are kept. */
+const MAX_DOCUMENTS = 100
 
 function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Finder {
   const { collections } = version ?? api.defaultVersion
-  const hideable = [...collections.values()].filter(({ hideExistence }) => hideExistence)
-  const built = new Map<string, Item>()
+  const differing = [...collections.values()].filter(
+    ({ hideExistence, fieldAccess }) => hideExistence || fieldAccess,
+  )
+  const numbers = new Map<CollectionDefinition | undefined, number>()
+  const built = new Remembered<Item>(MAX_DOCUMENTS, Number.POSITIVE_INFINITY)
   return context => {
     context.version = version
-    const hidden = hideable.filter(collection => !canAnything(context, collection))
-    const key = hidden.map(({ name }) => name).join()
-    const isVisible = (collection: CollectionDefinition) => !hidden.includes(collection)
-    const document = built.get(key) ?? buildDocument(api, version, isVisible)
-    built.set(key, document)
-    return document
+    const views = new Map(
+      differing.map(collection => {
+        const isHidden = collection.hideExistence && !canAnything(context, collection)
+        return [collection, isHidden ? undefined : context.view(collection)]
+      }),
+    )
+    const key = [...views.values()].map(view => {
+      const number = numbers.get(view) ?? numbers.size
+      numbers.set(view, number)
+      return number
+    })
+    const view = (collection: CollectionDefinition) =>
+      views.has(collection) ? views.get(collection) : collection
+    return built.get(key.join(), () => buildDocument(api, version, view))
   }
 }
 

@@ -1,12 +1,13 @@
 // The steps of a request in their order, compiled once for each route and method. A step that a route
 // does not need is not in its list.
 
+import { memoize } from '../base/memoize.ts'
 import { type Awaitable, andThen, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
-import type { Route } from '../model/compile/routes.ts'
-import type { ApiDefinition } from '../model/types/definition.ts'
+import type { Route, RouteTarget } from '../model/compile/routes.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { notAcceptable } from '../negotiate.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
@@ -44,6 +45,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const admit = (method?: string): Step[] =>
     steps(
       admissionSteps(api, method),
+      hasViews(api, target) && step(chooseView),
       collectionOf(target)?.hideExistence && step(refuseHidden, 404),
     )
   const stepsAfterAdmission = (method: string, operation: string): Step[] =>
@@ -123,6 +125,19 @@ function steps(...slots: readonly (Step | Step[] | false | undefined)[]): Step[]
   return slots.flat().filter(slot => typeof slot === 'function')
 }
 
+/** Whether principals see different properties: without schemes no rule counts. */
+function hasViews({ schemes }: ApiDefinition, target: RouteTarget): boolean {
+  return schemes.length > 0 && collectionOf(target)?.fieldAccess !== undefined
+}
+
+/** Goes on with the collection as the principal sees it. */
+function chooseView(context: RequestContext): void {
+  const { target, match } = context
+  if (!match || target?.kind === 'root' || !target) return
+  context.target = context.viewTarget(target)
+  context.match = { ...match, target: context.target }
+}
+
 /** Hides a target from a principal that may do nothing to it. @throws HttpError 404 */
 function refuseHidden(context: RequestContext): void {
   const { target, match } = context
@@ -174,8 +189,13 @@ function operationStep(
     }
     return step(describe, 400)
   }
-  const operate = compileOperation(api, target, operation)
-  const run = isSafe(method) ? operate : withDryRun(operate)
+  const compile = (collection: CollectionDefinition) => {
+    const operate = compileOperation(api, { ...target, collection }, operation)
+    return isSafe(method) ? operate : withDryRun(operate)
+  }
+  const only = hasViews(api, target) ? undefined : compile(target.collection)
+  /** Compiled for the first principal that sees it so. */
+  const compileView = memoize(compile)
   const perform: Step = requested => {
     const context = toCollectionContext(requested)
     context.operation = operation
@@ -183,6 +203,7 @@ function operationStep(
     const { workload } = context.runtime
     return andThen(
       workload.run(() => {
+        const run = only ?? compileView(context.target.collection)
         const result = run(context)
         if (result instanceof Promise) context.noteOperation(result)
         return result
@@ -197,11 +218,17 @@ function operationStep(
 
 /** OPTIONS: the methods in headers, and what each takes and gives in the body. */
 function answerOptions(route: Route): Step {
+  const { target } = route
+  /** The route in a view; the same one each time, as it is described once. */
+  const toView = memoize((collection: CollectionDefinition) =>
+    target.kind === 'root' ? route : { ...route, target: { ...target, collection } },
+  )
   return context => {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)
     const { api } = context
-    const described = describeRoute(api)(route)
+    const seen = context.target && collectionOf(context.target)
+    const described = describeRoute(api)(seen?.view ? toView(seen) : route)
     const isVisible = (method: string) => !route.methods.has(method) || methods.has(method)
     const visible = Object.entries(described).filter(([name]) => isVisible(name.toUpperCase()))
     const data = { ...Object.fromEntries(visible), ...nameBelow(context) }

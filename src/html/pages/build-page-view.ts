@@ -52,7 +52,9 @@ export async function buildPageView(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
   const match = matchRepresentedItem(context, representation)
-  const target: RouteTarget = match?.target ?? { kind: 'root', version: undefined }
+  const place: RouteTarget = match?.target ?? { kind: 'root', version: undefined }
+  // An error may come before the principal is known: then it is the view of nobody.
+  const target = place.kind === 'root' ? place : context.viewTarget(place)
   const { collection } = target
   return {
     operation,
@@ -85,11 +87,11 @@ export async function buildPageView(
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
 function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
-  const writeOnly = target?.collection?.writeOnly
-  if (!writeOnly?.size) return submitted
+  const hidden = target?.collection?.hidden
+  if (!hidden?.size) return submitted
   return submitted?.map(([name, part]) => {
     const [property = ''] = namesOf(parseControlName(name)[0])
-    return [name, writeOnly.has(property) ? '' : part]
+    return [name, hidden.has(property) ? '' : part]
   })
 }
 

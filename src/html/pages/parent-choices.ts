@@ -35,7 +35,8 @@ export async function loadChoices(
     const items = await pending.within(reading, TIMEOUT_MS, late).catch(() => [])
     const href = context.href({ version, collection: to, kind: 'collection' })
     // The values of a resource are JSON.
-    return items.length > 0 ? [[field, toChoices(to, items as Item[], href)] as const] : []
+    const choices = () => toChoices(context.view(to), items as Item[], href)
+    return items.length > 0 ? [[field, choices()] as const] : []
   })
   return new Map((await Promise.all(entries)).flat())
 }

@@ -31,7 +31,8 @@ import {
 } from '../../options.ts'
 import type { ApiDefinition, VersionDefinition } from '../types/definition.ts'
 import type { Contact, Failure, Policies } from '../types/policies.ts'
-import { hideWriteOnly } from './compile-field-roles.ts'
+import { hideFromVersions } from './compile-field-roles.ts'
+import { checkCreates } from './compile-views.ts'
 import { linkReferences } from './link-references.ts'
 
 /** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
@@ -75,7 +76,7 @@ export function buildApi(
   policies: Policies,
   page?: Format | undefined,
 ): ApiDefinition {
-  const newest = linkReferences(hideWriteOnly(versions)).sort(
+  const newest = linkReferences(hideFromVersions(versions)).sort(
     ({ number: one = 0 }, { number: other = 0 }) => other - one,
   )
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
@@ -85,6 +86,11 @@ export function buildApi(
       'bearerJwt without audience accepts tokens for the baseUrl of the api: set baseUrl, or audience',
     )
   }
+  const schemes = policies.schemes ?? []
+  const access = buildAccess(policies.access, ['root'], 'the api')
+  // Without schemes no rule counts.
+  for (const { collections } of schemes.length > 0 ? newest : [])
+    for (const collection of collections.values()) checkCreates({ access }, collection)
   return Object.freeze({
     versions: newest,
     defaultVersion,
@@ -97,9 +103,9 @@ export function buildApi(
     dialects: policies.dialects ?? [],
     cors: buildCors(policies.cors),
     limits: buildLimits(policies.limits),
-    schemes: policies.schemes ?? [],
+    schemes,
     credentialHeaders: collectCredentialHeaders(policies.schemes),
-    access: buildAccess(policies.access, ['root'], 'the api'),
+    access,
     rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
     changes: policies.changes ?? 'redirect',
     batch: policies.batch ?? false,

@@ -1,5 +1,6 @@
 // Field roles: properties that the server sets, that no client reads, or that never change.
 
+import { ACCESS_RULE } from '../../auth/access.ts'
 import { toPath } from '../../base/paths.ts'
 import { suggestion } from '../../errors.ts'
 import {
@@ -21,19 +22,28 @@ import type { Declaration } from '../types/declaration.ts'
 import type { CollectionDefinition, VersionDefinition } from '../types/definition.ts'
 import type {
   FieldContext,
-  FieldRole,
   FieldRoles,
+  FieldRules,
   OwnerOptions,
   ReadOnlyField,
+  ReadOnlyRole,
 } from '../types/field-roles.ts'
 
-const READ_ONLY_RULES: Rules<Exclude<FieldRole, string>> = { readOnly: needed(FUNCTION) }
+const ROLE_RULES: Rules<Record<keyof FieldRules, unknown>> = {
+  readOnly: FUNCTION,
+  read: ACCESS_RULE,
+  write: ACCESS_RULE,
+}
 const OWNER_RULES: Rules<OwnerOptions> = { field: needed(TEXT), except: listOf(TEXT) }
 
 const ROLE = oneOf('readOnly', 'writeOnly', 'immutable')
 
 export const ROLES = recordOf(
-  either(`${ROLE.wanted} or { readOnly: ({ principal }) => … }`, ROLE, OBJECT),
+  either(
+    `${ROLE.wanted}, { readOnly: ({ principal }) => … } or { read: ['staff'], write: ['staff'] }`,
+    ROLE,
+    OBJECT,
+  ),
 )
 
 export const OWNER = either(
@@ -80,7 +90,10 @@ export function buildFieldRoles(
     const field = requireProperty('fields', property)
     if (role === 'writeOnly') writeOnly.add(property)
     else if (role === 'immutable') immutable.add(property)
-    else readOnly.set(property, buildReadOnly(`${name}: "${property}"`, field, role))
+    else if (role === 'readOnly' || role.readOnly) {
+      const compute = role === 'readOnly' ? undefined : role.readOnly
+      readOnly.set(property, buildReadOnly(`${name}: "${property}"`, field, compute))
+    }
   }
   if (owner) {
     const field = requireProperty('owner', owner.field)
@@ -98,13 +111,10 @@ export function buildFieldRoles(
 function buildReadOnly(
   where: string,
   field: Field,
-  role: Exclude<FieldRole, 'writeOnly' | 'immutable'>,
+  compute: ReadOnlyRole['readOnly'] | undefined,
 ): ReadOnlyField {
   const empty = emptyValue(field)
-  if (role !== 'readOnly') {
-    checkOptions(where, role, READ_ONLY_RULES)
-    return { compute: role.readOnly, empty }
-  }
+  if (compute) return { compute, empty }
   assertValid(
     field.optional || field.nullable,
     `${where} is read-only and required: no item could be created. Give it a .default(), make it .optional(), or say { readOnly: ({ principal }) => … }`,
@@ -112,7 +122,35 @@ function buildReadOnly(
   return { compute: undefined, empty }
 }
 
-function emptyValue({ optional, nullable }: Field): null | undefined {
+/**
+ * Builds who reads and who writes a property, by its name; `undefined` where that is the same for everybody.
+ * @throws TypeError for an invalid rule.
+ */
+export function buildFieldAccess({
+  name,
+  fields = {},
+}: Declaration): ReadonlyMap<string, FieldRules> | undefined {
+  const found = new Map<string, FieldRules>()
+  for (const [property, role] of Object.entries(fields)) {
+    if (typeof role === 'string') continue
+    const where = `${name}: "${property}"`
+    checkOptions(where, role, ROLE_RULES)
+    const { readOnly, read, write } = role
+    assertValid(
+      readOnly ?? read ?? write,
+      `${where} has no role: say { read: ['staff'] }, { write: ['staff'] } or both`,
+    )
+    assertValid(
+      !readOnly || !write,
+      `${where} is read-only: nobody writes it. Leave out its write rule`,
+    )
+    if (read ?? write) found.set(property, { read, write })
+  }
+  return found.size === 0 ? undefined : found
+}
+
+/** The value of an item that has none: null where the schema needs it. */
+export function emptyValue({ optional, nullable }: Field): null | undefined {
   return nullable && !optional ? null : undefined
 }
 
@@ -140,11 +178,18 @@ export function omitFields(fields: Fields, names: ReadonlySet<string>): Fields {
   return names.size === 0 ? fields : new Map([...fields].filter(([name]) => !names.has(name)))
 }
 
-/** Builds the fields of read-only properties in a body: they take any value, since it is ignored. */
-export function ignoredFields(roles: FieldRoles | undefined): Fields {
-  const names = [...(roles?.readOnly.keys() ?? [])]
-  return new Map(names.map(name => [name, { kind: 'any', nullable: true, optional: true }]))
+/** Lists the fields that a body may have: read-only ones take any value, since it is ignored. */
+export function listBodyFields(
+  selectable: Fields,
+  inputs: Fields,
+  roles: FieldRoles | undefined,
+  unknown: ReadonlySet<string>,
+): Fields {
+  const ignored = [...(roles?.readOnly.keys() ?? [])].filter(name => !unknown.has(name))
+  return new Map([...selectable, ...inputs, ...ignored.map(name => [name, ANY] as const)])
 }
+
+const ANY: Field = { kind: 'any', nullable: true, optional: true }
 
 /** Builds the fields that clients may write: without read-only ones, and with the roles of the others. */
 export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fields {
@@ -159,20 +204,22 @@ export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fi
 }
 
 /**
- * Hides the write-only properties of a collection in all versions on the same store. A version that
- * declares such a property without the role shows it.
+ * Hides in all versions on the same store what some version does not show to everybody. A version that declares such a
+ * property by itself says so by itself.
  */
-export function hideWriteOnly(versions: readonly VersionDefinition[]): VersionDefinition[] {
+export function hideFromVersions(versions: readonly VersionDefinition[]): VersionDefinition[] {
   const byStore = new Map<Store, readonly string[]>()
   for (const { collections } of versions) {
-    for (const { store, writeOnly } of collections.values())
-      byStore.set(store, [...(byStore.get(store) ?? []), ...writeOnly])
+    for (const { store, hidden, fieldAccess = [] } of collections.values()) {
+      const limited = [...fieldAccess].flatMap(([name, { read }]) => (read ? [name] : []))
+      byStore.set(store, [...(byStore.get(store) ?? []), ...hidden, ...limited])
+    }
   }
   const hide = (definition: CollectionDefinition): CollectionDefinition => {
-    const { shape, store, writeOnly } = definition
+    const { shape, store, hidden } = definition
     const others = byStore.get(store)?.filter(name => !shape.fields.has(name)) ?? []
     if (others.length === 0) return definition
-    return Object.freeze({ ...definition, writeOnly: new Set([...writeOnly, ...others]) })
+    return Object.freeze({ ...definition, hidden: new Set([...hidden, ...others]) })
   }
   return versions.map(version => ({
     ...version,

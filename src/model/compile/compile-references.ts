@@ -79,7 +79,7 @@ type CollectionMap = ReadonlyMap<string, CollectionDefinition>
 export function relateCollections(collections: CollectionMap): CollectionMap {
   const related = new Map<string, CollectionDefinition>()
   for (const [name, definition] of collections) {
-    const { shape, references, writeOnly } = definition
+    const { shape, references, hidden } = definition
     const fields = new Map(shape.fields)
     for (const [property, reference] of references) {
       const field = fields.get(property)
@@ -92,7 +92,7 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
       Object.freeze({
         ...definition,
         shape: Object.freeze({ ...shape, fields }),
-        queryFields: omitFields(fields, writeOnly),
+        queryFields: omitFields(fields, hidden),
       }),
     )
   }

@@ -20,7 +20,7 @@ import type { Shape, TotalMode } from '../../store/store.ts'
 import type { Method } from '../compile/collection-options.ts'
 import type { CompiledHooks } from './compiled-hooks.ts'
 import type { ActionRun, RowRule, Through } from './declaration.ts'
-import type { FieldRoles, OwnerOptions } from './field-roles.ts'
+import type { FieldRoles, FieldRules, OwnerOptions } from './field-roles.ts'
 import type { Operation } from './operation.ts'
 import type { Contact, Failure, Messages } from './policies.ts'
 import type { Reference } from './references.ts'
@@ -75,11 +75,17 @@ export interface CollectionDefinition {
   readonly bodyFields: Fields
   /** The fields that clients may write. */
   readonly inputFields: Fields
-  /** The fields that lists filter and sort by: all except write-only ones. */
+  /** The fields that lists filter and sort by: all except hidden ones. */
   readonly queryFields: Fields
   readonly roles: FieldRoles | undefined
-  /** The write-only properties, also of other versions on the same store. No answer has them. */
-  readonly writeOnly: ReadonlySet<string>
+  /** The properties that no answer has: write-only ones, also of other versions on the same store. */
+  readonly hidden: ReadonlySet<string>
+  /** Those of them that cannot be written either: to the client they do not exist. */
+  readonly unknown: ReadonlySet<string>
+  /** Who reads and who writes a property, by its name; absent where that is the same for everybody. */
+  readonly fieldAccess: ReadonlyMap<string, FieldRules> | undefined
+  /** Of what it is a view: the collection as some principals see it. Absent of the whole, as programs see it. */
+  readonly view: View | undefined
   /** How the owner of an item is found; absent where items have no owner. */
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator
@@ -104,6 +110,13 @@ export interface CollectionDefinition {
   readonly access: Access
   readonly visible: RowRule | Through | undefined
   readonly description: string | undefined
+}
+
+/** What makes a collection a view. */
+export interface View {
+  readonly whole: CollectionDefinition
+  /** Tells the tags of its answers from those with other properties; empty where it has all of them. */
+  readonly tag: string
 }
 
 /** A collection that refers to another one: it may be of another version. */

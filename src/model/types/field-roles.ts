@@ -1,4 +1,5 @@
 // Field roles and owners, as they are declared and as they are compiled.
+import type { AccessRule } from '../../auth/access.ts'
 import type { Principal } from '../../auth/scheme.ts'
 
 /** The argument of the function of a read-only property. */
@@ -16,12 +17,30 @@ export interface FieldContext {
  * - `'writeOnly'`: no answer has it, and no filter, sort, search or `fields` reaches it. A PUT without it
  *   keeps it.
  * - `'immutable'`: set at create; 400 when changed. A PUT without it keeps it.
+ * - `{ read: ['staff'], write: ['staff'] }`: who reads and writes it, by scopes. A rule that is left out limits nobody.
+ *   To a principal that may write alone it is write-only, to one that may read alone read-only, and to one that may do
+ *   neither it does not exist: to name it is 400 `unknown_field`. As access rules do, they count where the api has
+ *   `schemes`. `readOnly` and `read` may stand together.
  */
-export type FieldRole =
-  | 'readOnly'
-  | 'writeOnly'
-  | 'immutable'
-  | { readonly readOnly: (context: FieldContext) => unknown }
+export type FieldRole = 'readOnly' | 'writeOnly' | 'immutable' | ReadOnlyRole | FieldAccess
+
+/** The role of a property that the server sets. */
+export interface ReadOnlyRole extends Pick<FieldRules, 'read'> {
+  readonly readOnly: (context: FieldContext) => unknown
+  readonly write?: undefined
+}
+
+/** Who reads and who writes a property: one of the rules, or both. */
+export type FieldAccess = FieldRules &
+  ({ readonly read: AccessRule } | { readonly write: AccessRule })
+
+export interface FieldRules {
+  /** Default: everybody who may read the item. */
+  readonly read?: AccessRule | undefined
+  /** Default: everybody who may change the item. */
+  readonly write?: AccessRule | undefined
+  readonly readOnly?: undefined
+}
 
 /** The owner of items. */
 export interface OwnerOptions<F extends string = string> {

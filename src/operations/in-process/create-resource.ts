@@ -6,7 +6,7 @@ import type { ReceivedRequest } from '../../http/message.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
-import type { ActionDefinition } from '../../model/types/definition.ts'
+import type { ActionDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type {
   CallOptions,
   CreateOptions,
@@ -86,7 +86,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     operation: string,
     place: Omit<CollectionTarget, 'version' | 'collection'>,
     { value: input, options, preconditions, perform }: Call = {},
-  ): Promise<OperationResult> => {
+  ): Promise<readonly [OperationResult, CollectionDefinition]> => {
     if (!transaction) requireOutside(collection.store, name, operation)
     if (options) {
       const created = operation === 'create' ? CREATE_RULES : CALL_RULES
@@ -103,6 +103,7 @@ export function createResource(scope: CallScope, name: string): Resource {
       operation,
       transaction,
       system: scope.system ?? false,
+      forClient: scope.forClient ?? false,
       preconditions: preconditions ?? NO_PRECONDITIONS,
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       principal: options?.principal ?? scope.principal,
@@ -110,21 +111,22 @@ export function createResource(scope: CallScope, name: string): Resource {
     signal.throwIfAborted()
     try {
       const operate = compileOperation(runtime.api, target, operation, perform)
-      if (!options?.dryRun) return await operate(context)
-      if (transaction) throw new TypeError(`${name}: a dry run is no part of a transaction`)
-      return await tryOut(context, operate)
+      if (options?.dryRun && transaction)
+        throw new TypeError(`${name}: a dry run is no part of a transaction`)
+      const result = await (options?.dryRun ? tryOut(context, operate) : operate(context))
+      return [result, context.resultView(collection)]
     } finally {
       await context.discardUploads()
     }
   }
 
-  const runList: ListRunner = (operation, options, perform) =>
-    run(operation, { kind: 'collection' }, { options, perform })
+  const runList: ListRunner = async (operation, options, perform) =>
+    (await run(operation, { kind: 'collection' }, { options, perform }))[0]
 
   /** Runs an operation that returns an item. */
   const runItem = async (...call: Parameters<typeof run>): Promise<ProgramItem> => {
-    const { stored, value } = await run(...call)
-    return stored ? toProgramItem(collection, stored) : (value as ProgramItem) // only of an action there is none
+    const [{ stored, value }, view] = await run(...call)
+    return stored ? toProgramItem(view, stored) : (value as ProgramItem) // only of an action there is none
   }
 
   /** Runs a change of an item, or an action on it. */

@@ -138,7 +138,7 @@ export function createList(
       const store = context.storeOf(collection)
       const mode = wantsTotal ? chooseTotalMode(context) : 'none'
       const page = await store.list(query, slice, mode, context.storeOptions)
-      const items = page.items.map(createItemMapper(collection, query))
+      const items = page.items.map(createItemMapper(context.resultView(collection), query))
       return { ...page, query, slice, stored: page.items, items }
     })
 
@@ -147,11 +147,11 @@ export function createList(
       yield* (await readPart({ limit, offset })).items
       return
     }
-    const { query, batches } = await perform((context, query) => ({
+    const { toItem, batches } = await perform((context, query) => ({
       query,
+      toItem: createItemMapper(context.resultView(collection), query),
       batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
-    const toItem = createItemMapper(collection, query)
     let left = limit ?? Number.POSITIVE_INFINITY
     let skipped = 0
     for await (const batch of batches) {

@@ -174,7 +174,7 @@ function buildPageResult(
   }
   requireInlineLimit(context, items, query.fields)
   const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
-  const plain = !collection.blobs && collection.writeOnly.size === 0 && !query.fields
+  const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
   return andThen(toReadableItems(context, items, query), data => ({
     status: window.by === 'range' && items.length > 0 && items.length !== total ? 206 : 200,
     headers,
@@ -225,9 +225,9 @@ function toReadableItems(
   items: readonly Stored[],
   { fields }: ParsedQuery,
 ): Awaitable<Item[]> {
-  const { blobs, writeOnly } = context.target.collection
-  // No query names a write-only property.
-  const pick = fields ? picker(fields) : (item: Item) => omit(item, writeOnly)
+  const { blobs, hidden } = context.target.collection
+  // No query names a hidden property.
+  const pick = fields ? picker(fields) : (item: Item) => omit(item, hidden)
   if (!blobs) return items.map(({ item }) => pick(item))
   return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
 }

@@ -109,22 +109,33 @@ export function refuseHiddenImmutable({ call }: Write): void {
   throw new HttpError(400, [{ message, field, type: 'immutable_field' }])
 }
 
-/** Finds one of these properties that the body of a change names: a JSON Patch names those of its pointers. */
-export function findNamed(
-  { value, type }: Pick<DecodedBody, 'value' | 'type'>,
-  properties: ReadonlySet<string>,
-): string | undefined {
+/** The body of a change, or a part of it. */
+type ChangeBody = Pick<DecodedBody, 'value' | 'type'>
+
+/** Finds one of these properties that the body of a change names. */
+export function findNamed(body: ChangeBody, properties: ReadonlySet<string>): string | undefined {
+  // An empty pointer names the whole item.
+  const isWhole = body.type === JSON_PATCH_TYPE && listPointers(body.value).includes('')
+  const [named] = isWhole ? properties : listNamed(body, properties)
+  return named
+}
+
+/** Lists those of the properties that the body of a change names: a JSON Patch names them by its pointers. */
+export function listNamed({ value, type }: ChangeBody, properties: ReadonlySet<string>): string[] {
   if (type !== JSON_PATCH_TYPE)
-    return [...properties].find(name => isObject(value) && Object.hasOwn(value, name))
-  const pointers = (Array.isArray(value) ? value : [])
+    return [...properties].filter(name => isObject(value) && Object.hasOwn(value, name))
+  const pointers = listPointers(value)
+  return [...properties].filter(name => {
+    const start = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    return pointers.some(each => each === start || each.startsWith(`${start}/`))
+  })
+}
+
+function listPointers(patch: Json): string[] {
+  return (Array.isArray(patch) ? patch : [])
     .filter(isObject)
     .flatMap(({ path, from }) => [path, from])
     .filter(pointer => typeof pointer === 'string')
-  // An empty pointer names the whole item.
-  return [...properties].find(name => {
-    const start = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    return pointers.some(each => each === '' || each === start || each.startsWith(`${start}/`))
-  })
 }
 
 export function immutableField(field: string, value: Json): HttpError {
@@ -159,14 +170,14 @@ export function mayChange(
 }
 
 /**
- * Hides the write-only properties of an item for a program: `item.password` can be read, but copies
+ * Hides the properties of an item that no answer has for a program: `item.password` can be read, but copies
  * (`{ ...item }`) and JSON do not have it.
  */
-export function protect({ writeOnly }: CollectionDefinition, item: Item): Item {
-  if (writeOnly.size === 0) return item
+export function protect({ hidden }: CollectionDefinition, item: Item): Item {
+  if (hidden.size === 0) return item
   const copy: Item = {}
   for (const [name, value] of Object.entries(item)) {
-    if (writeOnly.has(name)) Object.defineProperty(copy, name, { value })
+    if (hidden.has(name)) Object.defineProperty(copy, name, { value })
     else copy[name] = value
   }
   return copy

@@ -10,6 +10,7 @@ import {
 } from '../../base/values.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
+import { toWhole } from '../../model/compile/compile-views.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { Stored } from '../../store/store.ts'
 import { toProgramItem } from '../in-process/program-items.ts'
@@ -44,13 +45,13 @@ function ignore(): void {}
 /** Runs the `after` hooks of a write that is done, once its transaction is committed. */
 export function runAfterHook(write: Write<'stored'>): Awaitable<void> {
   const { call, stored } = write
-  return runAfter(call, toProgramItem(call.target.collection, stored), toHookValues(write))
+  return runAfter(call, toProgramItem(toWhole(call.target.collection), stored), toHookValues(write))
 }
 
 /** Runs them within the transaction of the write: what one throws undoes it. */
 export function runAfterHookWithin(write: Write<'stored'>): Promise<void> {
   const { call, stored, transaction } = write
-  const result = toProgramItem(call.target.collection, stored)
+  const result = toProgramItem(toWhole(call.target.collection), stored)
   return runAfterWithin(call, result, transaction, toHookValues(write))
 }
 
@@ -71,7 +72,7 @@ export async function runWithHooks(
     write.stored = undefined
     const { stored } = await runSteps(steps, write)
     if (stored) {
-      const result = toProgramItem(collection, stored)
+      const result = toProgramItem(toWhole(collection), stored)
       return running.run(() => runAfterWithin(call, result, running, toHookValues(write)))
     }
     // What the hooks wrote goes with the attempt.

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type Awaitable, type Item, isObject, type Json, omit } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
+import { toWhole } from '../../model/compile/compile-views.ts'
 import { printPath } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
@@ -41,9 +42,9 @@ function toWriteAnswer(context: OperationContext, outcome: Outcome, stored: Stor
   return { outcome, ...rest, ...(isSmall(context, item) && { item }) }
 }
 
-/** Builds the answer that is kept of an item: without its write-only properties. */
-export function toReadableAnswer({ writeOnly }: CollectionDefinition, stored: Stored) {
-  return toAnswer({ ...stored, item: omit(stored.item, writeOnly) })
+/** Builds the answer that is kept of an item: without its write-only properties. It is printed as whoever repeats it sees it. */
+export function toReadableAnswer(collection: CollectionDefinition, stored: Stored) {
+  return toAnswer({ ...stored, item: omit(stored.item, toWhole(collection).hidden) })
 }
 
 /**

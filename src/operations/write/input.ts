@@ -6,6 +6,7 @@ import {
   type Item,
   isObject,
   type Json,
+  omit,
   sameJson,
 } from '../../base/values.ts'
 import {
@@ -21,12 +22,13 @@ import { mergeForm } from '../../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../../formats/patch.ts'
 import { invalidIdReason, normalizeId, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
+import { unknownProperty } from '../../schema/issues.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import type { Stored } from '../../store/store.ts'
 import { assertVisible } from '../items.ts'
 import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'
-import { findNamed, immutableField } from './enforce-field-roles.ts'
+import { findNamed, immutableField, listNamed } from './enforce-field-roles.ts'
 import { completeUnchanged } from './idempotency-key.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write.ts'
@@ -58,6 +60,26 @@ export function withBodyIssues<T>(
   check: () => Awaitable<T>,
 ): Awaitable<T> {
   return issues.length === 0 ? check() : reportAll(issues, check)
+}
+
+/**
+ * Refuses properties that do not exist for the client, as others that do not exist: with the issues of all other ones.
+ * @throws HttpError 400
+ */
+export function refuseUnknown(
+  write: WriteState,
+  steps: readonly WriteStep[],
+): Awaitable<WriteState> {
+  const { call, body = null } = write
+  const { unknown, bodyFields } = call.target.collection
+  const type = call.body?.type
+  const issues = listNamed({ value: body, type }, unknown).map(name =>
+    unknownProperty(name, bodyFields),
+  )
+  // Whether an operation fits would tell what the property holds.
+  if (type === JSON_PATCH_TYPE) throwIfAny(issues)
+  else if (issues.length > 0 && isObject(body)) write.body = omit(body, unknown)
+  return withBodyIssues(issues, () => runSteps(steps, write))
 }
 
 async function reportAll(issues: readonly Issue[], check: () => unknown): Promise<never> {
@@ -121,7 +143,7 @@ export function applyPatch(write: Write<'body' | 'current'>): Item {
       maxOperations: api.limits.patchOperations,
       maxDepth: api.limits.depth,
       maxSize: api.limits.body,
-      writeOnly: target.collection.writeOnly,
+      writeOnly: target.collection.hidden,
     })
     return requireObject(patched)
   }
@@ -235,9 +257,8 @@ export function stopIfUnchanged(
   const { target } = call
   // The changes of an action are a merge patch, whatever its body was.
   const type = target.action ? undefined : call.body?.type
-  const { writeOnly } = target.collection
-  if (writeOnly.size > 0 && findNamed({ value: body, type }, writeOnly) !== undefined)
-    return undefined
+  const { hidden } = target.collection
+  if (hidden.size > 0 && findNamed({ value: body, type }, hidden) !== undefined) return undefined
   return andThen(completeUnchanged(write), () => current)
 }
 

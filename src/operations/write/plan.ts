@@ -145,17 +145,19 @@ function checkNewItem(
   collection: CollectionDefinition,
   isNamed: boolean,
 ): Steps<'body' | 'checked'> {
-  const { blobs, references, roles } = collection
+  const { blobs, references, roles, unknown } = collection
   const ownId = input.choosesId(collection)
-  return issues
-    .set('candidate', input.takeBody, 400)
-    .check(isNamed ? input.requireSameId : !ownId && input.refuseId, 400)
-    .refine('candidate', input.omitServerValues)
-    .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
-    .refine('candidate', roles && fields.setReadOnly, 401)
-    .refine('candidate', references.size > 0 && refs.fillParents, 400)
-    .refine('candidate', blobs && contents.receiveContents, 400, 413)
-    .set('checked', input.validateNew, 400)
+  return issues.within(unknown.size > 0 && input.refuseUnknown, [400], known =>
+    known
+      .set('candidate', input.takeBody, 400)
+      .check(isNamed ? input.requireSameId : !ownId && input.refuseId, 400)
+      .refine('candidate', input.omitServerValues)
+      .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
+      .refine('candidate', roles && fields.setReadOnly, 401)
+      .refine('candidate', references.size > 0 && refs.fillParents, 400)
+      .refine('candidate', blobs && contents.receiveContents, 400, 413)
+      .set('checked', input.validateNew, 400),
+  )
 }
 
 /** What the `before` hooks make of it. */
@@ -213,7 +215,7 @@ function changeItem(
   collection: CollectionDefinition,
   operation: 'replace' | 'patch' | 'update',
 ): Steps<'body'> {
-  const { blobs, hooks, references, roles, visible } = collection
+  const { hooks, references, visible } = collection
   const replaces = operation === 'replace'
   const isUpdate = operation === 'update'
   const refers = references.size > 0
@@ -221,29 +223,7 @@ function changeItem(
   return start
     .set('own', input.takeOwnValues)
     .within(!isUpdate && input.reportIssuesTogether, [], issues =>
-      issues
-        .try('printed', blobs && !replaces && contents.printCurrent)
-        .set(
-          'candidate',
-          replaces ? input.takeBody : isUpdate ? input.applyChanges : input.applyPatch,
-          400,
-        )
-        .check(
-          roles && roles.readOnly.size > 0 && operation === 'patch' && fields.refuseReadOnly,
-          400,
-        )
-        .refine('candidate', blobs && !replaces && contents.omitUnchangedContents)
-        .check(!replaces && input.requireId, 400)
-        .check(!replaces && refers && refs.requireParentKept, 400)
-        .check(input.requireSameId, 400)
-        .refine('candidate', input.omitServerValues)
-        .refine('candidate', input.choosesId(collection) && input.setId)
-        .refine('candidate', roles && replaces && fields.restoreProtected)
-        .refine('candidate', roles && operation === 'patch' && fields.restoreReadOnly)
-        .refine('candidate', refers && refs.fillParents, 400)
-        .refine('candidate', blobs && contents.receiveContents, 400, 413)
-        .set('checked', replaces ? input.validateReplacement : input.validatePatched, 400)
-        .check(roles && roles.immutable.size > 0 && fields.refuseImmutable, 400),
+      checkChange(issues, collection, operation),
     )
     .check(hasHook && refers && refs.requireReferences, 400)
     .within(!isUpdate && hooks.transaction && around.runWithHooks, [], whole =>
@@ -259,6 +239,43 @@ function changeItem(
             .try('stored', store.storeChange, 409),
         ),
     )
+}
+
+/** What a client sent of a change, checked by itself. */
+function checkChange(
+  issues: Steps<'body' | 'current' | 'own'>,
+  collection: CollectionDefinition,
+  operation: 'replace' | 'patch' | 'update',
+): Steps<'body' | 'current' | 'own' | 'checked'> {
+  const { blobs, references, roles, unknown } = collection
+  const replaces = operation === 'replace'
+  const isUpdate = operation === 'update'
+  const refers = references.size > 0
+  return issues.within(!isUpdate && unknown.size > 0 && input.refuseUnknown, [400], known =>
+    known
+      .try('printed', blobs && !replaces && contents.printCurrent)
+      .set(
+        'candidate',
+        replaces ? input.takeBody : isUpdate ? input.applyChanges : input.applyPatch,
+        400,
+      )
+      .check(
+        roles && roles.readOnly.size > 0 && operation === 'patch' && fields.refuseReadOnly,
+        400,
+      )
+      .refine('candidate', blobs && !replaces && contents.omitUnchangedContents)
+      .check(!replaces && input.requireId, 400)
+      .check(!replaces && refers && refs.requireParentKept, 400)
+      .check(input.requireSameId, 400)
+      .refine('candidate', input.omitServerValues)
+      .refine('candidate', input.choosesId(collection) && input.setId)
+      .refine('candidate', roles && replaces && fields.restoreProtected)
+      .refine('candidate', roles && operation === 'patch' && fields.restoreReadOnly)
+      .refine('candidate', refers && refs.fillParents, 400)
+      .refine('candidate', blobs && contents.receiveContents, 400, 413)
+      .set('checked', replaces ? input.validateReplacement : input.validatePatched, 400)
+      .check(roles && roles.immutable.size > 0 && fields.refuseImmutable, 400),
+  )
 }
 
 /** Finds the item of an action that changes something. */

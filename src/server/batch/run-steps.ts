@@ -30,7 +30,11 @@ import {
 } from './parse-steps.ts'
 
 /** What is known of a step that is done: of one that only reads nothing is kept. */
-export type DoneStep = PlainAnswer & { readonly id?: Id | undefined }
+export type DoneStep = PlainAnswer & {
+  readonly id?: Id | undefined
+  /** The view of its item, where that is not the whole. */
+  readonly view?: string | undefined
+}
 
 /** The request of a step: it ends with that of its batch. */
 class StepRequest implements ReceivedRequest {
@@ -118,8 +122,10 @@ export async function runSteps(
     const budget = { bytes: batch.api.limits.page }
     for (const step of steps) {
       at = step.at
-      const earlier = kept && !isRead(step) ? kept[at] : undefined
-      const next = earlier ?? (await runStep(batch, step, done, steps, transaction))
+      const earlier = isRead(step) ? undefined : kept?.[at]
+      const next = earlier
+        ? repeat(batch, step, earlier)
+        : await runStep(batch, step, done, steps, transaction)
       budget.bytes -= JSON.stringify(next).length
       if (budget.bytes < 0) throw tooLarge(batch.api.limits.page)
       done.push(next)
@@ -143,6 +149,14 @@ function tooLarge(limit: number): HttpError {
   return new HttpError(413, [{ message, type: 'batch_too_large' }])
 }
 
+/** Repeats the answer of a step: without the item to who would see other properties of it by now. */
+function repeat(batch: RequestContext, { match }: ParsedStep, done: DoneStep): DoneStep {
+  const { view } = batch.view(match.target.collection)
+  if ((view?.tag ?? '') === (done.view ?? '')) return done
+  const { body: _body, etag: _etag, ...rest } = done
+  return rest
+}
+
 async function runStep(
   batch: RequestContext,
   step: ParsedStep,
@@ -159,18 +173,20 @@ async function runStep(
   const body = fillBody(step, idOf)
   const context = createContext(batch, step)
   const { target } = findTarget(batch.runtime, fillPath(path, idOf, steps.slice(0, step.at)))
+  const seen = context.viewTarget(target)
   Object.assign(context, {
-    target,
+    target: seen,
     transaction,
     body: body === undefined ? undefined : { value: body, type: 'application/json' },
   })
   prepareOperation(context)
   // There is no redirect to follow.
   if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
-  const operate = compileOperation(batch.api, target, operation)
+  const operate = compileOperation(batch.api, seen, operation)
   try {
     const result = await operate(context)
-    return { ...toAnswer(context, result), id: result.stored?.id }
+    const tag = seen.collection.view?.tag
+    return { ...toAnswer(context, result), id: result.stored?.id, ...(tag && { view: tag }) }
   } finally {
     await context.discardUploads()
   }
