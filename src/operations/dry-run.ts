@@ -26,7 +26,9 @@ export async function rollBack<R>(
   try {
     return await runInTransaction(call, undefined, async transaction => {
       transaction.isDryRun = true
-      throw new RolledBack(await work(transaction))
+      const result = await work(transaction)
+      transaction.requireWhole()
+      throw new RolledBack(result)
     })
   } catch (error) {
     // Thrown above, with what the work has given.

@@ -37,7 +37,34 @@ export function bankOf(makeStore: (name: string) => Store) {
     id: 'integer',
     store: makeStore('transfers'),
   })
-  const api = defineApi({ collections: { accounts, transfers } })
+  /** Paid by a hook, in one transaction with the order. */
+  const orders = defineCollection({
+    name: 'orders',
+    schema: transfer,
+    id: 'integer',
+    store: makeStore('orders'),
+    hooks: {
+      transaction: true,
+      after: {
+        async create({ collection }, order) {
+          await collection(accounts).pay(order)
+        },
+      },
+    },
+  })
+  const api = defineApi({ collections: { accounts, transfers, orders }, batch: true })
+  /** Pays several times as one change. */
+  const batch = async (...all: readonly z.infer<typeof transfer>[]) => {
+    const steps = all.map(body => ({ method: 'POST', path: '/accounts/pay', body }))
+    const answer = await api.fetch(
+      new Request('http://bank.example/batch', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(steps),
+      }),
+    )
+    if (answer.status !== 200) throw new HttpError(answer.status, await answer.text())
+  }
   const more = (amount: number) => (each: { balance: number }) => ({
     balance: each.balance + amount,
   })
@@ -74,14 +101,23 @@ export function bankOf(makeStore: (name: string) => Store) {
         await tx.collection('accounts').change(to_id, more(amount))
         void tx.collection('accounts').change(from_id, more(-amount))
       },
+    // Paid by hooks of a single order, and of several, of which the last is refused.
+    order => tx => tx.collection('orders').create(order),
+    order => async tx => {
+      await tx.collection('orders').create([order, { ...order, amount: 10_000 }])
+    },
   ]
   /** Moves an amount, from the one to the other account, in one of these ways; some are refused. */
   const move = async () => {
     const from_id = 1 + Math.floor(Math.random() * ACCOUNTS)
     const to_id = 1 + (from_id % ACCOUNTS)
     const amount = Math.floor(Math.random() * 10)
-    const work = works[Math.floor(Math.random() * works.length)]
-    await api.transaction(work?.({ from_id, to_id, amount }) as Work).catch(only(400, TypeError))
+    const order = { from_id, to_id, amount }
+    const way = Math.floor(Math.random() * (works.length + 2))
+    const work = works[way]?.(order)
+    const dear = { ...order, amount: 10_000 }
+    const moved = work ? api.transaction(work) : batch(order, way > works.length ? dear : order)
+    await moved.catch(only(400, TypeError))
   }
   const sum = async () => {
     const all = await api.collection('accounts').list().toArray()

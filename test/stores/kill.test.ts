@@ -87,7 +87,7 @@ test.each(Object.entries(DATABASES))(
     }
     await api.close()
   },
-  60_000,
+  60_000 * ROUNDS,
 )
 
 test(

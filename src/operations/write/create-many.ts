@@ -105,12 +105,7 @@ function storeAll(
     if (collection.hooks.transaction) await runEach(writes, complete)
     await runEach(writes, require)
     await requireAllReferences(writes, transaction)
-    const store = transaction.storeOf(collection)
-    const stored: Stored[] = []
-    for (let at = 0; at < writes.length; at += MAX_SET) {
-      const set = writes.slice(at, at + MAX_SET).map(({ values }) => values as Item) // `complete` fills it in
-      stored.push(...(await createSet(store, set, call.storeOptions)))
-    }
+    const stored = await storeSets(call, transaction, writes)
     for (const [at, write] of writes.entries()) write.stored = stored[at]
     await runEach(writes, follow)
     for (const write of writes) write.transaction = call.transaction
@@ -121,6 +116,26 @@ function storeAll(
     // Calls of hooks on the api itself are refused there.
     collection.hooks.transaction ? transaction.run(() => work(transaction)) : work(transaction),
   )
+}
+
+/** Stores all items in sets. One that fails behind another undoes the transaction, even if that goes on. */
+async function storeSets(
+  call: OperationContext,
+  transaction: RunningTransaction,
+  writes: readonly WriteState[],
+): Promise<readonly Stored[]> {
+  const store = transaction.storeOf(call.target.collection)
+  const stored: Stored[] = []
+  try {
+    for (let at = 0; at < writes.length; at += MAX_SET) {
+      const set = writes.slice(at, at + MAX_SET).map(({ values }) => values as Item) // `complete` fills it in
+      stored.push(...(await createSet(store, set, call.storeOptions)))
+    }
+    return stored
+  } catch (error) {
+    // Without `createAll` some items of the set may be stored.
+    throw stored.length > 0 || !store.createAll ? transaction.fail(error) : error
+  }
 }
 
 /** Runs steps on each item. @throws HttpError 400 with the issues of all, or the first other error. */

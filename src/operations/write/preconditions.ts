@@ -86,7 +86,10 @@ export function retryContested(
   // Most writes meet no other. The others wait in line: else all but one would lose every round.
   return andThen(runSteps(steps, write), done => {
     if (done.stored) return done
-    return runInLine(write.store, write.call.target.id ?? '', () => runAttempts(write, steps))
+    const { call } = write
+    // Not that of the transaction that has failed.
+    const store = call.storeOf(call.target.collection)
+    return runInLine(store, call.target.id ?? '', () => runAttempts(write, steps))
   })
 }
 

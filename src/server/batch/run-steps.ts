@@ -185,6 +185,8 @@ async function runStep(
   const operate = compileOperation(batch.api, seen, operation)
   try {
     const result = await operate(context)
+    // So that the error names this step.
+    transaction.requireWhole()
     const tag = seen.collection.view?.tag
     return { ...toAnswer(context, result), id: result.stored?.id, ...(tag && { view: tag }) }
   } finally {
