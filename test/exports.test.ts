@@ -360,6 +360,7 @@ test('rest-conventions/store', async () => {
       "type StorePage",
       "type StoreWriteOptions",
       "type Stored",
+      "type StoredChange",
       "type TotalMode",
     ]
   `)

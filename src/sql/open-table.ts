@@ -12,6 +12,7 @@ import { buildReads, type Reads } from './statements/reads.ts'
 import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
+import { buildUpdateAll } from './statements/update-all.ts'
 import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
 import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
@@ -22,6 +23,7 @@ export interface Table {
   readonly rows: RowAccess
   readonly creates: Creates
   readonly sets: SetAccess
+  readonly updateAll: ReturnType<typeof buildUpdateAll>
   readonly reads: Reads
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
@@ -57,6 +59,7 @@ export async function openTable(
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan) : undefined
+  const rows = buildRowAccess(mapping, records, isExact, clock)
   return {
     mapping,
     records,
@@ -64,7 +67,7 @@ export async function openTable(
     kept,
     takesCreates: unfilled.length === 0,
     advice: [...advice, ...adviseUnfilled(unfilled, mapping)],
-    rows: buildRowAccess(mapping, records, isExact, clock),
+    rows,
     creates: buildCreates(
       mapping,
       records,
@@ -73,6 +76,7 @@ export async function openTable(
       clock,
     ),
     sets: buildSetAccess(mapping, isExact),
+    updateAll: buildUpdateAll(mapping, rows, isExact, clock),
     reads: buildReads(mapping, rememberTotals && catalog.tellsChanges, walk),
   }
 }

@@ -200,6 +200,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
       getMany: (...input) => access(({ sets }, on) => sets.getMany(on, ...input)),
       createAll: (...input) => write(({ creates }, on) => creates.createAll(on, ...input)),
+      updateAll: (...input) => write(({ updateAll }, on) => updateAll(on, ...input)),
       deleteAll: (...input) => write(({ sets }, on) => sets.deleteAll(on, ...input)),
       complete: (...input) => access(({ records }, on) => records.complete(on, ...input)),
     }

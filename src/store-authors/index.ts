@@ -36,6 +36,7 @@ export {
   type Slice,
   type Store,
   type Stored,
+  type StoredChange,
   type StoreOptions,
   type StorePage,
   type StoreWriteOptions,

@@ -82,6 +82,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
     ...(store.getMany && { getMany: store.getMany.bind(store) }),
     ...(store.createAll && { createAll: store.createAll.bind(store) }),
+    ...(store.updateAll && { updateAll: store.updateAll.bind(store) }),
     ...(store.deleteAll && { deleteAll: store.deleteAll.bind(store) }),
     claim: records.claim,
     complete: records.complete,

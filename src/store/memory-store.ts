@@ -14,7 +14,7 @@ import {
   runMemoryTransaction,
 } from './memory-transaction.ts'
 import { cutPage, type PrintedStored } from './printed.ts'
-import { areAtVersions, createEach } from './sets.ts'
+import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
 import {
   BATCH_ITEMS,
@@ -23,6 +23,7 @@ import {
   type Shape,
   type Store,
   type Stored,
+  type StoredChange,
   type StoreOptions,
   throwIfAborted,
   toPage,
@@ -38,7 +39,9 @@ export interface MemoryStoreOptions {
 
 const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION }
 
-type Writes = Required<Pick<Store, 'create' | 'update' | 'delete' | 'createAll' | 'deleteAll'>>
+type Writes = Required<
+  Pick<Store, 'create' | 'update' | 'delete' | 'createAll' | 'updateAll' | 'deleteAll'>
+>
 
 /** A memory store as tests of its indexes see it. */
 export interface MemoryStore extends Store {
@@ -170,7 +173,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     createAll(values, options) {
       const shape = open(options)
-      return createEach(values, each => createRow(shape, each), removeRow)
+      return writeEach(values, each => createRow(shape, each), removeRow)
+    },
+    updateAll(changes, options) {
+      const shape = open(options)
+      const found = findUnchanged(changes, id => rows.get(id))
+      const update = ({ before, values }: StoredChange) => put(shape, before, before.id, values)
+      return (
+        found &&
+        writeEach(found, update, (row, { before }) => {
+          for (const unique of uniques) unique.replace(row.item, before.item, row.id)
+          replaceRow(row, before)
+        })
+      )
     },
     deleteAll(items, options) {
       open(options)
@@ -236,6 +251,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return ids.map(id => rows.get(id))
     },
     createAll: (values, options) => inTurn(() => writes.createAll(values, options)),
+    updateAll: (changes, options) => inTurn(() => writes.updateAll(changes, options)),
     deleteAll: (items, options) => inTurn(() => writes.deleteAll(items, options)),
     claim(key, fingerprint, options) {
       open(options)

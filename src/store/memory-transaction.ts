@@ -7,7 +7,7 @@ import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
-import { areAtVersions, createEach } from './sets.ts'
+import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import {
   BATCH_ITEMS,
   type Id,
@@ -252,10 +252,22 @@ class Overlay {
       },
       createAll: (values, options) => {
         this.#open(options)
-        return createEach(
+        return writeEach(
           values,
           each => this.#create(each),
           ({ id }) => this.#set(id, undefined),
+        )
+      },
+      updateAll: (changes, options) => {
+        this.#open(options)
+        const found = findUnchanged(changes, id => this.#get(id))
+        return (
+          found &&
+          writeEach(
+            found,
+            ({ before, values }) => this.#put(before.id, values),
+            ({ id }, { before }) => this.#set(id, before),
+          )
         )
       },
       deleteAll: (items, options) => {

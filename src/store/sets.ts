@@ -1,8 +1,8 @@
 // Sets of items: several at once, where a store can do so by one statement.
 import type { Item } from '../base/values.ts'
-import type { Id, Store, Stored, StoreOptions } from './store.ts'
+import type { Id, Store, Stored, StoredChange, StoreOptions } from './store.ts'
 
-/** The maximum of items of one call of `getMany`, `createAll` or `deleteAll`, and of ids in a filter. */
+/** The maximum of items of one call of `getMany`, `createAll`, `updateAll` or `deleteAll`, and of ids in a filter. */
 export const MAX_SET = 500
 
 /** An item at a version. */
@@ -36,6 +36,26 @@ export async function createSet(
   return created
 }
 
+/**
+ * Changes a set of items, each at its version. A store without `updateAll` changes them one by one, up to one that has
+ * changed: to be called in a transaction.
+ * @returns `undefined` where one has another version by now.
+ */
+export async function updateSet(
+  store: Store,
+  set: readonly StoredChange[],
+  options?: StoreOptions,
+): Promise<readonly Stored[] | undefined> {
+  if (store.updateAll) return store.updateAll(set, options)
+  const updated: Stored[] = []
+  for (const { before, values } of set) {
+    const stored = await store.update(before.id, before.version, values, options)
+    if (!stored) return undefined
+    updated.push(stored)
+  }
+  return updated
+}
+
 /** Finds a set of items: those that there are. */
 export async function findSet(
   store: Store,
@@ -48,20 +68,43 @@ export async function findSet(
   return found
 }
 
-/** Creates items by a function that answers at once: all of them, or none. @param undo removes one again. */
-export function createEach<Values>(
-  all: readonly Values[],
-  create: (values: Values) => Stored,
-  undo: (created: Stored) => void,
+/**
+ * Writes items by a function that answers at once: all of them, or none.
+ * @param undo takes one back; the last one is the first.
+ */
+export function writeEach<Input>(
+  all: readonly Input[],
+  write: (input: Input) => Stored,
+  undo: (written: Stored, input: Input) => void,
 ): Stored[] {
-  const created: Stored[] = []
+  const written: Stored[] = []
+  const undos: (() => void)[] = []
   try {
-    for (const values of all) created.push(create(values))
-    return created
+    for (const input of all) {
+      const each = write(input)
+      written.push(each)
+      undos.push(() => undo(each, input))
+    }
+    return written
   } catch (error) {
-    for (const each of created) undo(each)
+    for (const each of undos.reverse()) each()
     throw error
   }
+}
+
+/** Finds the items of changes; `undefined` where one has another version by now, or is named twice. */
+export function findUnchanged(
+  changes: readonly StoredChange[],
+  get: (id: Id) => Stored | undefined,
+): StoredChange[] | undefined {
+  if (
+    !areAtVersions(
+      changes.map(({ before }) => before),
+      get,
+    )
+  )
+    return undefined
+  return changes.map(({ before, values }) => ({ before: get(before.id) ?? before, values }))
 }
 
 /** Whether each item is at its version, and none is named twice. */

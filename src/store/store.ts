@@ -72,6 +72,14 @@ export interface KeySlice {
   readonly backward: boolean
 }
 
+/** A change of an item, which must still be at the version that was read. */
+export interface StoredChange {
+  /** The item as it was read. */
+  readonly before: Stored
+  /** Its new values, as of `update`. */
+  readonly values: Item
+}
+
 /** Which part of a selection a page is. */
 export type Slice = PositionSlice | KeySlice
 
@@ -261,7 +269,7 @@ export interface Store {
   delete(id: Id, version: string, options?: StoreWriteOptions): Awaitable<boolean>
 
   /**
-   * Finds items by their ids, at most 500. This and the next two are for a place that does it faster than one by one,
+   * Finds items by their ids, at most 500. This and the next three are for a place that does it faster than one by one,
    * as each would otherwise be.
    * @returns an item for each id, in their order; `undefined` where there is none.
    * @example const [first, second] = (await store.getMany?.([1, 2])) ?? []
@@ -275,6 +283,17 @@ export interface Store {
    * @example await store.createAll?.([{ color: 'red' }, { color: 'blue' }])
    */
   createAll?(values: readonly Item[], options?: StoreOptions): Awaitable<readonly Stored[]>
+
+  /**
+   * Changes items, at most 500, as `update` does: all of them, or none.
+   * @returns them in their order; `undefined` where one was changed or deleted meanwhile, or is named twice.
+   * @throws as `create` does, for the first that it finds.
+   * @example await store.updateAll?.([{ before: red, values: { color: 'green' } }])
+   */
+  updateAll?(
+    changes: readonly StoredChange[],
+    options?: StoreOptions,
+  ): Awaitable<readonly Stored[] | undefined>
 
   /**
    * Removes items, at most 500: all of them, or none.

@@ -33,6 +33,7 @@ export type CheckGroup = readonly [
     | 'transactions'
     | 'getMany'
     | 'createAll'
+    | 'updateAll'
     | 'deleteAll'
     | 'relate',
 ]

@@ -1,8 +1,8 @@
-// The store contract, several items at once: `getMany`, `createAll` and `deleteAll`, which a store may leave out.
+// The store contract, several items at once: `getMany`, `createAll`, `updateAll` and `deleteAll`, which a store may leave out.
 import assert from 'node:assert/strict'
 import { UniqueError } from '../store/errors.ts'
-import { MAX_SET } from '../store/sets.ts'
-import type { Id, Store, Stored } from '../store/store.ts'
+import { createSet, MAX_SET } from '../store/sets.ts'
+import type { Id, Store, Stored, StoredChange } from '../store/store.ts'
 import {
   by,
   type CheckGroup,
@@ -31,6 +31,10 @@ async function createAll(store: Store, values: Parameters<Store['create']>[0][])
   return present(store.createAll).call(store, values)
 }
 
+async function updateAll(store: Store, changes: readonly StoredChange[]) {
+  return present(store.updateAll).call(store, changes)
+}
+
 async function deleteAll(store: Store, items: readonly Pick<Stored, 'id' | 'version'>[]) {
   return present(store.deleteAll).call(store, items)
 }
@@ -39,6 +43,9 @@ async function deleteAll(store: Store, items: readonly Pick<Stored, 'id' | 'vers
 function valuesOf(count: number) {
   return Array.from({ length: count }, (_, at) => ({ code: `n${at}`, price: at % 7 }))
 }
+
+/** One more than a set has. */
+const LAST = { code: 'last', price: 1 }
 
 /** Runs work on the store, and where it has transactions in one too. */
 async function inBoth(store: Store, work: (store: Store) => Promise<void>): Promise<void> {
@@ -166,6 +173,92 @@ const createsChosen: Checks = {
   },
 }
 
+/** The properties of an item without those that the store sets. */
+function valuesIn({ item: { id: _id, created_at: _c, updated_at: _u, ...values } }: Stored) {
+  return values
+}
+
+const updates: Checks = {
+  async 'updateAll changes all items, each to its own values'(store) {
+    const samples = await fill(store)
+    await inBoth(store, async each => {
+      const suffix = String(Math.random())
+      const now = await Promise.all(samples.map(({ id }) => find(each, id)))
+      const changes = now.map((before, at) => {
+        const { name: _left, ...values } = valuesIn(before)
+        const own = at % 2 === 0 ? { tags: [suffix], extra: null } : { price: at, model: null }
+        return { before, values: { ...values, ...own, seats: 5, day: '2024-03-01' } }
+      })
+      const updated = present(await updateAll(each, changes))
+      assert.deepEqual(idsOf(updated), idsOf(now))
+      const versions = new Set([...now, ...updated].map(({ version }) => version))
+      assert.equal(versions.size, 2 * now.length, 'Each item has a new version of its own')
+      for (const [at, stored] of updated.entries()) {
+        assert.deepEqual(valuesIn(stored), changes[at]?.values)
+        assert.equal(stored.item.created_at, now[at]?.item.created_at)
+        const found = await find(each, stored.id)
+        assert.equal(found.version, stored.version)
+        assert.equal(JSON.stringify(found.item), JSON.stringify(stored.item))
+      }
+      assert.equal(codes(await listAll(each, [filter('seats', 'in', 5)], 'code')), 'ABCDEFG')
+      assert.deepEqual(await updateAll(each, []), [])
+      // To the same values: a new version all the same.
+      const [first] = updated
+      const same = { before: present(first), values: valuesIn(present(first)) }
+      const again = present(await updateAll(each, [same]))
+      assert.notEqual(again[0]?.version, first?.version)
+    })
+    const changes = samples.map(before => ({ before, values: valuesIn(before) }))
+    await abortedFails(signal => store.updateAll?.(changes, { signal }))
+  },
+  async 'updateAll changes none where one is not at its version, not there, or named twice'(store) {
+    const [a, b, c] = await fill(store)
+    await inBoth(store, async each => {
+      const changed = await change(each, await find(each, b.id), { code: 'B', price: 2 })
+      const to = (before: Stored) => ({ before, values: { ...valuesIn(before), name: 'new' } })
+      const others = [
+        [a, b, c],
+        [a, { ...changed, version: a.version }],
+        [a, { ...c, id: MISSING }],
+        [a, { ...c, id: 7 }],
+        [a, c, a],
+      ]
+      for (const items of others) assert.equal(await updateAll(each, items.map(to)), undefined)
+      assert.equal(codes(await listAll(each, [filter('name', 'in', 'new')])), '')
+      assert.equal((await find(each, a.id)).version, a.version)
+    })
+  },
+  async 'updateAll changes none where one would break a unique set'(store) {
+    const [a, b, c] = await fill(store)
+    await inBoth(store, async each => {
+      const to = (before: Stored, code: string) => ({
+        before,
+        values: { ...valuesIn(before), code },
+      })
+      await fails(() => updateAll(each, [to(a, 'X'), to(b, 'D'), to(c, 'Y')]), UniqueError)
+      await fails(() => updateAll(each, [to(a, 'X'), to(c, 'X')]), UniqueError)
+      assert.equal(codes(await listAll(each, [], 'code')), 'ABCDEFG')
+      assert.equal((await find(each, a.id)).version, a.version)
+      // Nothing of it has kept a value.
+      const created = await each.create({ code: 'X', price: 1 })
+      assert.ok(await each.delete(created.id, created.version))
+      const model = { name: 'Same', year: 1 }
+      const alike = [a, b].map(before => ({ before, values: { ...valuesIn(before), model } }))
+      await fails(() => updateAll(each, alike), UniqueError)
+    })
+  },
+  async 'updateAll takes 500 items'(store) {
+    const created = [...(await createSet(store, valuesOf(MAX_SET))), await store.create(LAST)]
+    const changes = created.slice(0, MAX_SET).map(before => {
+      return { before, values: { ...valuesIn(before), sold: true } }
+    })
+    const updated = present(await updateAll(store, changes))
+    assert.equal(updated.length, MAX_SET)
+    const left = await listAll(store, [filter('sold', 'exists', false)])
+    assert.deepEqual(idsOf(left), [created.at(-1)?.id])
+  },
+}
+
 const deletes: Checks = {
   async 'deleteAll removes all items, and frees their unique values'(store) {
     await inBoth(store, async each => {
@@ -200,8 +293,7 @@ const deletes: Checks = {
     })
   },
   async 'deleteAll takes 500 items'(store) {
-    const created: Stored[] = []
-    for (const values of valuesOf(MAX_SET + 1)) created.push(await store.create(values))
+    const created = [...(await createSet(store, valuesOf(MAX_SET))), await store.create(LAST)]
     assert.equal(await deleteAll(store, created.slice(0, MAX_SET)), true)
     assert.deepEqual(idsOf(await listAll(store)), [created.at(-1)?.id])
   },
@@ -218,6 +310,8 @@ export const SETS: readonly CheckGroup[] = [
   ['uuid', creates, 'createAll'],
   ['integer', { 'createAll: the same with integer ids': countedCreates }, 'createAll'],
   ['text', createsChosen, 'createAll'],
+  ['uuid', updates, 'updateAll'],
+  ['integer', { 'updateAll: the same with integer ids': countedUpdates }, 'updateAll'],
   ['uuid', deletes, 'deleteAll'],
   ['integer', { 'deleteAll: the same with integer ids': countedDeletes }, 'deleteAll'],
 ]
@@ -228,6 +322,15 @@ async function countedCreates(store: Store): Promise<void> {
   const first = SAMPLES.length + 1
   assert.deepEqual(idsOf(created), [first, first + 1, first + 2])
   assert.equal((await store.create({ code: 'next', price: 1 })).id, first + 3)
+}
+
+async function countedUpdates(store: Store): Promise<void> {
+  const [a, b, c] = await fill(store)
+  const to = (before: Stored) => ({ before, values: { ...valuesIn(before), name: 'new' } })
+  assert.equal(await updateAll(store, [to(a), to({ ...b, version: 'old' })]), undefined)
+  assert.equal(await updateAll(store, [to(a), to({ ...b, id: '2' })]), undefined)
+  assert.deepEqual(idsOf(present(await updateAll(store, [c, a].map(to)))), [c.id, a.id])
+  assert.equal(codes(await listAll(store, [filter('name', 'in', 'new')], 'code')), 'AC')
 }
 
 async function countedDeletes(store: Store): Promise<void> {

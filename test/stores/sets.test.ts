@@ -6,7 +6,7 @@ import type { Item } from '../../src/base/values.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, Stored } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE } from './selections.ts'
 import { closing, newTable } from './several.ts'
@@ -71,6 +71,36 @@ describe.each(DATABASES)('%s', (_name, open) => {
     await api.close()
   })
 
+  test('500 items that are changed alike take one statement, and those of their own one each', async () => {
+    const statements: string[] = []
+    const db = await open(({ sql: text }) => {
+      if (text.startsWith('update')) statements.push(text)
+    })
+    const store = sqlStore({ db, table: newTable(), create: true })
+    store.attach(SHAPE)
+    await closing([store], async () => {
+      const created =
+        (await store.createAll?.(Array.from({ length: 500 }, (_, at) => car(`${at}`)))) ?? []
+      statements.length = 0
+      const alike = created.map(before => ({
+        before,
+        values: { ...car(`${before.item.color}`), year: 9 },
+      }))
+      const changed = (await store.updateAll?.(alike)) ?? []
+      expect(changed.every(({ item }) => item.year === 9)).toBe(true)
+      expect(statements).toHaveLength(1)
+      expect(statements[0]).not.toContain('"color"')
+      const own = changed.slice(0, 3).map((before, at) => ({ before, values: car(`own ${at}`) }))
+      await store.updateAll?.(own)
+      expect(statements).toHaveLength(4)
+      expect((await colorsOf(store)).filter(color => String(color).startsWith('own'))).toEqual([
+        'own 0',
+        'own 1',
+        'own 2',
+      ])
+    })
+  })
+
   test('a table without versions: what was changed meanwhile keeps all', async () => {
     const store = sqlStore({ db: await open(), table: newTable(), version: false, create: true })
     store.attach(SHAPE)
@@ -82,7 +112,14 @@ describe.each(DATABASES)('%s', (_name, open) => {
       expect(await store.deleteAll?.(created)).toBe(false)
       expect(await colorsOf(store)).toEqual(['a', 'changed', 'c'])
       const now = (await store.getMany?.([1, 2, 3])) ?? []
-      expect(await store.deleteAll?.(now.filter(each => each !== undefined))).toBe(true)
+      const found = now.filter(each => each !== undefined)
+      const to = (color: string) => (before: Stored) => ({ before, values: car(color) })
+      expect(await store.updateAll?.(created.map(to('x')))).toBe(undefined)
+      expect(await colorsOf(store)).toEqual(['a', 'changed', 'c'])
+      const updated = (await store.updateAll?.(found.map(to('y')))) ?? []
+      expect(await store.getMany?.([1, 2, 3])).toEqual(updated)
+      expect(await store.deleteAll?.(found)).toBe(false)
+      expect(await store.deleteAll?.(updated)).toBe(true)
       expect(await colorsOf(store)).toEqual([])
     })
   })
@@ -108,7 +145,7 @@ test('triggers of PostgreSQL: rows get the answers that are theirs, and what the
   const store = sqlStore({ db, table })
   store.attach(SHAPE)
   await closing([store], async () => {
-    const created = (await store.createAll?.(['a', 'other', 'kept'].map(car))) ?? []
+    const created = [...((await store.createAll?.(['a', 'other', 'kept'].map(car))) ?? [])]
     expect(created.map(({ item }) => item.color)).toEqual(['a', 'other', 'kept'])
     for (const each of created) expect(await store.get(each.id)).toEqual(each)
     const skipped = async () => store.createAll?.(['b', 'out'].map(car))
@@ -116,6 +153,23 @@ test('triggers of PostgreSQL: rows get the answers that are theirs, and what the
     await expect((async () => store.createAll?.([car('out')]))()).rejects.toThrow(
       'has taken no row',
     )
+    const [a, other] = created as [Stored, Stored]
+    const changes = [a, other].map(before => ({ before, values: car('out') }))
+    expect((await store.updateAll?.(changes))?.map(({ item }) => item.color)).toEqual([
+      'out',
+      'out',
+    ])
+    const present = async () =>
+      ((await store.getMany?.(created.map(({ id }) => id))) ?? []).filter(
+        each => each !== undefined,
+      )
+    const now = (await present()).slice(0, 2)
+    expect(await store.updateAll?.(changes)).toBe(undefined)
+    await store.updateAll?.(
+      now.map((before, at) => ({ before, values: car(['a', 'other'][at] ?? '') })),
+    )
+    expect(await colorsOf(store)).toEqual(['a', 'other', 'kept'])
+    created.splice(0, 3, ...(await present()))
     expect(await store.deleteAll?.(created)).toBe(false)
     expect(await store.count({ where: [] }, 'exact')).toBe(3)
     expect(await store.deleteAll?.(created.slice(0, 2))).toBe(true)
@@ -140,7 +194,7 @@ test('a view with several rows of one id: none is deleted', async () => {
   })
 })
 
-/** A store in memory whose transactions have no `deleteAll`, as one that implements none of the three. */
+/** A store in memory whose transactions have no `deleteAll`, as one that implements none of the four. */
 function storeWithoutSets(originals: Map<Store, Store>): Store {
   const whole = memoryStore()
   const store: Store = {
@@ -157,25 +211,28 @@ function storeWithoutSets(originals: Map<Store, Store>): Store {
   return store
 }
 
-test('a store without the three: a cascade deletes one by one, and a copy has none of them', async () => {
+test('a store without the four: a cascade deletes one by one, and a copy has none of them', async () => {
   const originals = new Map<Store, Store>()
   const { cars, options } = serve(() => storeWithoutSets(originals))
   const copy: Store = { ...memoryStore() }
-  expect([copy.getMany, copy.createAll, copy.deleteAll]).toEqual([undefined, undefined, undefined])
+  expect([copy.getMany, copy.createAll, copy.updateAll, copy.deleteAll]).toEqual(
+    Array(4).fill(undefined),
+  )
   const { id } = await cars.create({ name: 'A' })
   for (const price of [1, 2, 3]) await options.create({ car_id: id, price })
   await cars.delete(id)
   expect([await cars.count(), await options.count()]).toEqual([0, 0])
 })
 
-test('a store whose idempotency keys are kept for it keeps the three', async () => {
+test('a store whose idempotency keys are kept for it keeps the four', async () => {
   const whole = memoryStore()
-  const { getMany, createAll, deleteAll } = whole as Required<Store>
-  const own: Store = { ...whole, getMany, createAll, deleteAll, idempotency: 'process' }
+  const { getMany, createAll, updateAll, deleteAll } = whole as Required<Store>
+  const own: Store = { ...whole, getMany, createAll, updateAll, deleteAll, idempotency: 'process' }
   const store = toKeyedStore(own)
   store.attach(SHAPE)
   const created = (await store.createAll?.([car('a'), car('b')])) ?? []
   expect(await store.getMany?.([2])).toEqual(created.slice(1))
-  expect(await store.deleteAll?.(created)).toBe(true)
+  const changed = await store.updateAll?.(created.map(before => ({ before, values: car('c') })))
+  expect(await store.deleteAll?.(changed ?? [])).toBe(true)
   expect(await colorsOf(store)).toEqual([])
 })

@@ -105,6 +105,11 @@ export function buildRowAccess(
   }
 
   return {
+    /** Changes a row that is at the version of an item, within a transaction. */
+    async changeLocked({ id, version }: Stored, values: Item, runner: Runner) {
+      const before = await lockRow(id, runner)
+      return before?.version === version ? changeRow(before, values, runner) : undefined
+    },
     async update(
       session: StatementSession,
       wanted: Id,

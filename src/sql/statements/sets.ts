@@ -115,7 +115,7 @@ export function buildSetAccess(mapping: TableMapping, isExact: boolean) {
 }
 
 /** Repeats what binds the values of one row. */
-function repeat(row: Fragment, size: number): Fragment {
+export function repeat(row: Fragment, size: number): Fragment {
   return sql.join(Array.from({ length: size }, () => row))
 }
 
@@ -128,10 +128,19 @@ function bySize(database: SqlDatabase, build: (size: number) => Fragment) {
   /** @param lists of parameters, or of groups of them, one for each row. */
   return ({ run }: Runner, ...lists: readonly (readonly unknown[])[]) => {
     const length = lists[0]?.length ?? 0
-    const size = 2 ** Math.ceil(Math.log2(length))
+    const size = roundUp(length)
     const statement = compiled.get(size) ?? compile(database, build(size))
     compiled.set(size, statement)
-    const filled = lists.flatMap(list => [...list, ...Array(size - length).fill(list.at(-1))])
-    return run(statement, filled.flat())
+    return run(statement, lists.flatMap(list => fillUp(list, size)).flat())
   }
+}
+
+/** Rounds a number of rows up to 1, 2, 4 … */
+export function roundUp(length: number): number {
+  return 2 ** Math.ceil(Math.log2(length))
+}
+
+/** Repeats the last parameter, or the last group of them. */
+export function fillUp(list: readonly unknown[], size: number): unknown[] {
+  return [...list, ...Array(size - list.length).fill(list.at(-1))]
 }

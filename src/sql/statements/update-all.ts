@@ -1,0 +1,116 @@
+// Changes several rows, each at its version: those whose values become alike share a statement.
+
+import { type Item, sameJson } from '../../base/values.ts'
+import { createVersion } from '../../store/ids.ts'
+import type { Stored, StoredChange, StoreOptions } from '../../store/store.ts'
+import { assemble } from '../../store/written.ts'
+import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { compile, type Runner, type StatementSession } from '../session/runner.ts'
+import type { Column } from '../table/columns.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+import type { RowAccess } from './row-access.ts'
+import { fillUp, repeat, roundUp } from './sets.ts'
+
+/** Thrown to undo a change in which not every row was at its version. */
+const NOT_ALL = new Error('Not every item was at its version')
+
+/** An item as it becomes. */
+interface Written {
+  readonly before: Stored
+  readonly item: Item
+  readonly version: string
+}
+
+/** Groups items of which the same columns get the same values. */
+function groupAlike(written: readonly Written[], changing: readonly Column[]) {
+  const groups: { readonly columns: readonly Column[]; readonly alike: Written[] }[] = []
+  for (const each of written) {
+    const columns = changing.filter(
+      ({ name }) => !sameJson(each.item[name], each.before.item[name]),
+    )
+    const known = groups.find(
+      ({ columns: own, alike: [first] }) =>
+        own.length === columns.length &&
+        columns.every((column, at) => {
+          const { name } = column
+          return own[at] === column && sameJson(first?.item[name], each.item[name])
+        }),
+    )
+    if (known) known.alike.push(each)
+    else groups.push({ columns, alike: [each] })
+  }
+  return groups
+}
+
+/**
+ * Builds the function that changes rows: all of them, or none where one is not at its version.
+ * @param rows changes rows one by one, where the table is not exact.
+ * @param isExact whether the table returns exactly what was written, and has one row for each id.
+ */
+export function buildUpdateAll(
+  mapping: TableMapping,
+  rows: Pick<RowAccess, 'changeLocked'>,
+  isExact: boolean,
+  clock: () => number,
+) {
+  const { database, from, versionColumn = '', id, idValue } = mapping
+  const version = sql.id(versionColumn)
+
+  /** Changes rows at their versions: the columns of all of them to the same values. */
+  async function updateAlike(
+    columns: readonly Column[],
+    alike: readonly Written[],
+    { run }: Runner,
+  ): Promise<void> {
+    const [{ item } = {}] = alike
+    const set = columns.map(({ ref }) => sql`${ref} = ${PLACEHOLDER}`)
+    const size = roundUp(alike.length)
+    const row = sql`(${idValue}, ${PLACEHOLDER}, ${PLACEHOLDER})`
+    // The ids alone too: by the join PostgreSQL may read, and lock, the whole table.
+    const statement = sql`update ${from} set ${sql.join([...set, sql`${version} = rest_given.column3`])} from (values ${repeat(row, size)}) as rest_given where ${from}.${id.ref} in (${repeat(idValue, size)}) and ${from}.${id.ref} = rest_given.column1 and ${from}.${version} = rest_given.column2`
+    const keys = alike.map(({ before }) => mapping.encodeId(before.id))
+    const rows = alike.map(({ before, version: next }, at) => [keys[at], before.version, next])
+    const values = item ? mapping.encode(item, columns, undefined) : []
+    const parameters = [...values, ...fillUp(rows, size).flat(), ...fillUp(keys, size)]
+    const { numAffectedRows } = await run(compile(database, statement), parameters)
+    if (numAffectedRows !== BigInt(alike.length)) throw NOT_ALL
+  }
+
+  async function changeExact(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
+    const date = new Date(clock()).toISOString()
+    const written = changes.map(({ before, values }) => {
+      const created = mapping.created && String(before.item[mapping.created.name])
+      const item = assemble(mapping.shape, before.id, values, created ?? date, date)
+      return { before, item, version: createVersion() }
+    })
+    for (const { columns, alike } of groupAlike(written, mapping.changing))
+      await updateAlike(columns, alike, runner)
+    return written.map(({ item, version }) => mapping.predict(item, version))
+  }
+
+  async function changeEach(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
+    const stored: Stored[] = []
+    for (const { before, values } of changes) {
+      const changed = await rows.changeLocked(before, values, runner)
+      if (!changed) throw NOT_ALL
+      stored.push(changed)
+    }
+    return stored
+  }
+
+  return async (
+    session: StatementSession,
+    changes: readonly StoredChange[],
+    options?: StoreOptions,
+  ): Promise<readonly Stored[] | undefined> => {
+    const keys = changes.map(({ before }) => mapping.encodeId(before.id))
+    if (keys.includes(undefined) || new Set(keys).size < keys.length) return undefined
+    const change = isExact ? changeExact : changeEach
+    try {
+      return changes.length > 0 ? await session.write(run => change(changes, run), options) : []
+    } catch (error) {
+      if (error === NOT_ALL) return undefined
+      throw error
+    }
+  }
+}
