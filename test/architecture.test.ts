@@ -62,7 +62,6 @@ const LONG_FUNCTIONS = [
   'sql/statements/creates.ts',
   'sql/statements/reads.ts',
   'sql/statements/row-access.ts',
-  'store-authors/scan-store.ts',
   'store/memory-store.ts',
 ]
 

@@ -4,15 +4,18 @@ import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
 import type { PrintedStored } from '../store/printed.ts'
-import { matcher, type Selection } from '../store/selection.ts'
+import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
   BATCH_ITEMS,
   type Id,
   type Shape,
+  type Slice,
   type Store,
   type Stored,
   type StoreOptions,
+  type StorePage,
+  type TotalMode,
   throwIfAborted,
   toPage,
 } from '../store/store.ts'
@@ -41,38 +44,130 @@ export interface ItemPlace {
  * deleted, are lost at a restart.
  */
 export function scanStore(place: ItemPlace): Store {
-  let attached: Shape | undefined
-  let last: Id | undefined
-  let closed = false
-  const turns = new StoreQueue()
+  return new ScanStore(place)
+}
 
-  function open(options?: StoreOptions): Shape {
-    throwIfAborted(options)
-    if (closed) throw new UnavailableError('The store is closed')
-    if (!attached) throw new TypeError('The store belongs to no collection yet')
-    return attached
+class ScanStore implements Store {
+  readonly pages = 'key'
+  readonly idempotency = 'process'
+  readonly #place: ItemPlace
+  readonly #turns = new StoreQueue()
+  #attached: Shape | undefined
+  #last: Id | undefined
+  #closed = false
+
+  constructor(place: ItemPlace) {
+    this.#place = place
   }
 
-  async function select(
-    filters: Pick<Selection, 'where' | 'search'>,
+  attach(next: Shape): void {
+    this.#attached = this.#attached ? mergeShapes(this.#attached, next) : next
+  }
+
+  async get(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
+    this.#open(options)
+    if (!this.#place.get) return (await this.#all(options)).find(stored => stored.id === id)
+    const found = await this.#place.get(id)
+    return found && copy(found)
+  }
+
+  async list(
+    selection: Selection,
+    slice: Slice,
+    mode: TotalMode,
     options?: StoreOptions,
-  ): Promise<Stored[]> {
-    const passes = matcher(filters, open(options).fields)
+  ): Promise<StorePage> {
+    const found = await this.#select(selection, options)
+    const limit = slice.limit === 0 ? 0 : slice.limit + 1
+    const items = sliceItems(found, selection.sort, slice, limit, this.#open().fields)
+    return toPage(items, slice, mode === 'none' ? undefined : found.length)
+  }
+
+  async count(
+    filters: FilterSet,
+    mode: TotalMode,
+    options?: StoreOptions,
+  ): Promise<number | undefined> {
+    this.#open(options)
+    return mode === 'none' ? undefined : (await this.#select(filters, options)).length
+  }
+
+  async *stream(selection: Selection, options?: StoreOptions): AsyncGenerator<Stored[]> {
+    const found = await this.#select(selection, options)
+    const whole = { limit: found.length, offset: 0 }
+    const items = sliceItems(found, selection.sort, whole, found.length, this.#open().fields)
+    for (let at = 0; at < items.length; at += BATCH_ITEMS) {
+      this.#open(options)
+      yield items.slice(at, at + BATCH_ITEMS)
+    }
+  }
+
+  create(values: Item, options?: StoreOptions): Promise<Stored> {
+    return this.#turns.run(async () => {
+      const { identity } = this.#open(options)
+      const all = await this.#all(options)
+      let newest = this.#last
+      for (const { id } of all) {
+        // Ids that clients choose say nothing of the next one.
+        if (identity.kind !== 'text' && (newest === undefined || id > newest)) newest = id
+      }
+      const id = chosenId(identity, values) ?? nextId(identity, newest, Date.now())
+      if (all.some(stored => stored.id === id)) throw new UniqueError([identity.name])
+      const stored = await this.#write(id, values, undefined, all)
+      if (id !== values[identity.name]) this.#last = id
+      return stored
+    })
+  }
+
+  update(
+    id: Id,
+    version: string,
+    values: Item,
+    options?: StoreOptions,
+  ): Promise<Stored | undefined> {
+    return this.#turns.run(async () => {
+      const all = await this.#all(options)
+      const old = all.find(stored => stored.id === id)
+      return old?.version === version ? this.#write(id, values, old, all) : undefined
+    })
+  }
+
+  delete(id: Id, version: string, options?: StoreOptions): Promise<boolean> {
+    return this.#turns.run(async () => {
+      const old = await this.get(id, options)
+      if (old?.version !== version) return false
+      await this.#place.remove(old)
+      return true
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#turns.last
+    await this.#place.close?.()
+  }
+
+  #open(options?: StoreOptions): Shape {
+    throwIfAborted(options)
+    if (this.#closed) throw new UnavailableError('The store is closed')
+    if (!this.#attached) throw new TypeError('The store belongs to no collection yet')
+    return this.#attached
+  }
+
+  #all(options?: StoreOptions): Promise<Stored[]> {
+    return this.#select({ where: [] }, options)
+  }
+
+  async #select(filters: FilterSet, options?: StoreOptions): Promise<Stored[]> {
+    const passes = matcher(filters, this.#open(options).fields)
     const found: Stored[] = []
-    for await (const stored of place.all()) if (passes(stored.item)) found.push(copy(stored))
+    for await (const stored of this.#place.all()) if (passes(stored.item)) found.push(copy(stored))
     throwIfAborted(options)
     return found
   }
 
-  async function find(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
-    open(options)
-    if (!place.get) return (await select({ where: [] }, options)).find(stored => stored.id === id)
-    const found = await place.get(id)
-    return found && copy(found)
-  }
-
-  async function write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
-    const shape = open()
+  async #write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
+    const shape = this.#open()
     const now = Date.now()
     const date = new Date(now).toISOString()
     const created = String((shape.createdAt && old?.item[shape.createdAt]) || date)
@@ -83,69 +178,8 @@ export function scanStore(place: ItemPlace): Store {
       unique.check(item, id)
     }
     const stored: Stored = { id, item, version: createVersion(), updatedAt: now }
-    await place.put(stored)
+    await this.#place.put(stored)
     return copy(stored)
-  }
-
-  return {
-    pages: 'key',
-    idempotency: 'process',
-    attach(next) {
-      attached = attached ? mergeShapes(attached, next) : next
-    },
-    get: find,
-    async list(selection, slice, mode, options) {
-      const found = await select(selection, options)
-      const limit = slice.limit === 0 ? 0 : slice.limit + 1
-      const items = sliceItems(found, selection.sort, slice, limit, open().fields)
-      return toPage(items, slice, mode === 'none' ? undefined : found.length)
-    },
-    async count(filters, mode, options) {
-      open(options)
-      return mode === 'none' ? undefined : (await select(filters, options)).length
-    },
-    async *stream(selection, options) {
-      const found = await select(selection, options)
-      const whole = { limit: found.length, offset: 0 }
-      const items = sliceItems(found, selection.sort, whole, found.length, open().fields)
-      for (let at = 0; at < items.length; at += BATCH_ITEMS) {
-        open(options)
-        yield items.slice(at, at + BATCH_ITEMS)
-      }
-    },
-    create: (values, options) =>
-      turns.run(async () => {
-        const { identity } = open(options)
-        const all = await select({ where: [] }, options)
-        let newest = last
-        for (const { id } of all) {
-          // Ids that clients choose say nothing of the next one.
-          if (identity.kind !== 'text' && (newest === undefined || id > newest)) newest = id
-        }
-        const id = chosenId(identity, values) ?? nextId(identity, newest, Date.now())
-        if (all.some(stored => stored.id === id)) throw new UniqueError([identity.name])
-        const stored = await write(id, values, undefined, all)
-        if (id !== values[identity.name]) last = id
-        return stored
-      }),
-    update: (id, version, values, options) =>
-      turns.run(async () => {
-        const all = await select({ where: [] }, options)
-        const old = all.find(stored => stored.id === id)
-        return old?.version === version ? write(id, values, old, all) : undefined
-      }),
-    delete: (id, version, options) =>
-      turns.run(async () => {
-        const old = await find(id, options)
-        if (old?.version !== version) return false
-        await place.remove(old)
-        return true
-      }),
-    async close() {
-      closed = true
-      await turns.last
-      await place.close?.()
-    },
   }
 }
 
