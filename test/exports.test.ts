@@ -335,6 +335,7 @@ test('rest-conventions/store', async () => {
       "throwIfAborted",
       "toConjunction",
       "toPage",
+      "type EachLimit",
       "type Field",
       "type Fields",
       "type Filter",

@@ -7,6 +7,7 @@ import type { SqlStoreOptions } from './options.ts'
 import { compile, type Runner } from './session/runner.ts'
 import type { Session } from './session/session.ts'
 import { buildCreates, type Creates } from './statements/creates.ts'
+import { EachReader } from './statements/each.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
 import { buildReads, type Reads } from './statements/reads.ts'
 import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
@@ -25,6 +26,7 @@ export interface Table {
   readonly sets: SetAccess
   readonly updateAll: ReturnType<typeof buildUpdateAll>
   readonly reads: Reads
+  readonly each: EachReader
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
   readonly target: KeyTarget | undefined
@@ -60,6 +62,7 @@ export async function openTable(
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan) : undefined
   const rows = buildRowAccess(mapping, records, isExact, clock)
+  const reads = buildReads(mapping, rememberTotals && catalog.tellsChanges, walk)
   return {
     mapping,
     records,
@@ -77,7 +80,8 @@ export async function openTable(
     ),
     sets: buildSetAccess(mapping, isExact),
     updateAll: buildUpdateAll(mapping, rows, isExact, clock),
-    reads: buildReads(mapping, rememberTotals && catalog.tellsChanges, walk),
+    reads,
+    each: new EachReader(mapping, reads.list),
   }
 }
 

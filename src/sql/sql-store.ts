@@ -28,7 +28,6 @@ import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
 import { runTransaction } from './session/transaction.ts'
-import type { Reads } from './statements/reads.ts'
 import { listStores, setMapping } from './statements/where.ts'
 import { tableStatements } from './table/create-table.ts'
 import { TableMapping } from './table/table-mapping.ts'
@@ -161,9 +160,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     /** Reads the table and those that its filters reach into. */
     const read = <T>(
       { where }: Pick<Selection, 'where'>,
-      work: (reads: Reads, on: StatementSession) => Promise<T>,
+      work: (table: Table, on: StatementSession) => Promise<T>,
     ): Promise<T> => {
-      const run = () => access(({ reads }, on) => work(reads, on))
+      const run = () => access(work)
       const others = listStores(where)
       if (others.length === 0) return run()
       return Promise.all(others.map(each => members.get(each)?.open())).then(run)
@@ -173,11 +172,11 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       idempotency: 'store',
       database: shared,
       get: (...input) => access(({ sets }, on) => sets.get(on, ...input)),
-      list: (...input) => read(input[0], (reads, on) => reads.list(on, ...input)),
+      list: (...input) => read(input[0], ({ reads }, on) => reads.list(on, ...input)),
       async count(filters, mode, call) {
         throwIfAborted(call)
         if (mode === 'none') return undefined
-        return read(filters, (reads, on) => reads.total(on, filters, mode, call))
+        return read(filters, ({ reads }, on) => reads.total(on, filters, mode, call))
       },
       stream(selection, call) {
         let key: KeySlice['key']
@@ -185,7 +184,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         return iterate(async () => {
           if (ended) return undefined
           const slice = { limit: BATCH_ITEMS, key, backward: false }
-          const { items, more } = await read(selection, (reads, on) =>
+          const { items, more } = await read(selection, ({ reads }, on) =>
             reads.list(on, selection, slice, 'none', call, BATCH_BYTES),
           )
           const end = items.at(-1)
@@ -199,6 +198,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       update: (...input) => write(({ rows }, on) => rows.update(on, ...input)),
       delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
       getMany: (...input) => access(({ sets }, on) => sets.getMany(on, ...input)),
+      listEach: (path, ids, selection, limit, call) =>
+        read(selection, ({ each }, on) => each.list(on, [path, ids, selection, limit], call)),
       createAll: (...input) => write(({ creates }, on) => creates.createAll(on, ...input)),
       updateAll: (...input) => write(({ updateAll }, on) => updateAll(on, ...input)),
       deleteAll: (...input) => write(({ sets }, on) => sets.deleteAll(on, ...input)),

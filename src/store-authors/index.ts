@@ -26,6 +26,7 @@ export {
 } from '../store/selection.ts'
 export { mergeShapes } from '../store/shapes.ts'
 export {
+  type EachLimit,
   type Id,
   type IdempotencyRecord,
   type Identity,

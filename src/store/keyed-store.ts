@@ -81,6 +81,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
       keyWrite(options, inner => store.update(id, version, values, inner)),
     delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
     ...(store.getMany && { getMany: store.getMany.bind(store) }),
+    ...(store.listEach && { listEach: store.listEach.bind(store) }),
     ...(store.createAll && { createAll: store.createAll.bind(store) }),
     ...(store.updateAll && { updateAll: store.updateAll.bind(store) }),
     ...(store.deleteAll && { deleteAll: store.deleteAll.bind(store) }),

@@ -64,6 +64,9 @@ const ENDS: Readonly<
 /** Beyond so many combinations of `in` values, the other filters are tested item by item. */
 const MAX_RANGES = 100
 
+/** The part of an index with one value in its first column. */
+const ONE_VALUE = { fixedColumns: 1, ranges: [] }
+
 export class MemoryIndex {
   readonly #columns: readonly IndexColumn[]
   /** Each item under the first of its keys; the others are read from the item. */
@@ -170,8 +173,24 @@ export class MemoryIndex {
     return { from, to }
   }
 
+  /** Whether the entries with one value at a path are in the order of a sort, or its reverse. */
+  canOrderEach(path: Path, sort: readonly SortKey[]): boolean {
+    return isSamePath(path, this.#columns[0]?.path) && this.canOrderBy(sort, ONE_VALUE)
+  }
+
+  /** Copies the entries with a value in the first column. */
+  entriesOf(value: Scalar, backward: boolean): Stored[] {
+    const [column] = this.#columns
+    if (!column || !isOfKind(value, column.kind)) return []
+    const keys = [toKey(value, column.kind)]
+    return this.#rows.slice(this.#rank(keys, false), this.#rank(keys, true), backward)
+  }
+
   /** Whether the order of a part, or its reverse, is that of a sort. */
-  canOrderBy(sort: readonly SortKey[], { fixedColumns, ranges }: IndexPart): boolean {
+  canOrderBy(
+    sort: readonly SortKey[],
+    { fixedColumns, ranges }: Pick<IndexPart, 'fixedColumns' | 'ranges'>,
+  ): boolean {
     const depth = this.#columns.length - sort.length
     // Several ranges are sorted together only if the sort starts at the first column.
     if (depth < 0 || depth > fixedColumns || (depth > 0 && ranges.length > 1)) return false
@@ -221,7 +240,7 @@ export class MemoryIndex {
   }
 }
 
-function isDescending(sort: readonly SortKey[]): boolean {
+export function isDescending(sort: readonly SortKey[]): boolean {
   return sort[0]?.descending === true
 }
 

@@ -3,7 +3,8 @@
 import { memoize } from '../base/memoize.ts'
 import type { Fields } from '../schema/fields.ts'
 import { type Filter, toConjunction } from './filter.ts'
-import type { IndexPart, MemoryIndex, ReadOrder } from './memory-index.ts'
+import { addFilter, type EachParameters } from './list-each.ts'
+import { type IndexPart, isDescending, type MemoryIndex, type ReadOrder } from './memory-index.ts'
 import {
   type FilterSet,
   keyComparer,
@@ -12,11 +13,13 @@ import {
   type SortKey,
   sortKeyOf,
 } from './selection.ts'
-import type { Slice, Stored } from './store.ts'
+import type { Id, Slice, Stored, StorePage } from './store.ts'
 
 /** The items that lists and counts select from. */
 export interface Source {
   fields: Fields
+  /** The name of the id. */
+  identity: string
   /** At least the one of the ids. */
   indexes: readonly MemoryIndex[]
   /** Grows with every change of an index: earlier plans are then invalid. */
@@ -100,6 +103,38 @@ export function findSlice(
   const matches = takeFrom(smallest, selection, ANY_ORDER, source)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
+}
+
+/** Finds the items of each id, in the order of the sort, as `Store.listEach` does. @param get finds an item by its id. */
+export function findEach(
+  [path, ids, selection, { each, all }]: EachParameters,
+  source: Source,
+  get: (id: Id) => Stored | undefined,
+): StorePage[] {
+  const { where, search, sort } = selection
+  const index = source.indexes.find(index => index.canOrderEach(path, sort))
+  const isWhole = where.length === 0 && !search
+  const test = isWhole ? undefined : matcher(selection, source.fields, true)
+  const isById = path.length === 1 && path[0] === source.identity
+  const select = (id: Id): Stored[] => {
+    if (isById) return [get(id)].filter(found => found !== undefined)
+    if (index) return index.entriesOf(id, isDescending(sort))
+    const own = addFilter(selection, path, [id])
+    return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source).items
+  }
+  const pages: StorePage[] = []
+  let left = all
+  for (const id of ids) {
+    const selected = select(id)
+    source.examined += selected.length
+    const found = test ? selected.filter(({ item }) => test(item)) : selected
+    const more = found.length > each
+    const items = more ? found.slice(0, each) : found
+    left -= items.length
+    if (left < 0 && pages.length > 0) break
+    pages.push({ items, more })
+  }
+  return pages
 }
 
 /** Reverses a sort, to the same array each time: plans remember walks by it. */

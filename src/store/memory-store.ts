@@ -6,7 +6,7 @@ import { UnavailableError, UniqueError } from './errors.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
-import { countSelection, findSlice, type Source } from './memory-select.ts'
+import { countSelection, findEach, findSlice, type Source } from './memory-select.ts'
 import {
   MEMORY,
   MEMORY_QUEUE,
@@ -71,7 +71,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   let time = Number.NaN
   let date = ''
   let attached: Shape | undefined
-  let source: Source = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
+  let source: Source = { fields: new Map(), identity: '', indexes: [], revision: 0, examined: 0 }
   let uniques: readonly UniqueValues[] = []
   let last: Id | undefined
   let closed = false
@@ -210,7 +210,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     attach(next) {
       const merged = attached ? mergeShapes(attached, next) : next
       const indexes = [[], ...indexesOf(merged)].map(paths => new MemoryIndex(merged, paths))
-      source = { ...source, fields: merged.fields, indexes }
+      source = { ...source, fields: merged.fields, identity: merged.identity.name, indexes }
       uniques = merged.unique.map(set => new UniqueValues(set))
       attached = merged
       for (const row of rows.values()) {
@@ -249,6 +249,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     getMany(ids, options) {
       open(options)
       return ids.map(id => rows.get(id))
+    },
+    listEach(...[path, ids, selection, limit, options]) {
+      open(options)
+      return findEach([path, ids, selection, limit], source, id => rows.get(id))
     },
     createAll: (values, options) => inTurn(() => writes.createAll(values, options)),
     updateAll: (changes, options) => inTurn(() => writes.updateAll(changes, options)),

@@ -1,6 +1,7 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` of
 // `rest-conventions/testing` tests an implementation against it.
 
+import type { Path } from '../base/paths.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Selection } from './selection.ts'
@@ -116,6 +117,14 @@ export interface ListOptions extends StoreOptions {
   readonly maxBytes?: number | undefined
   /** How long the work may take, in milliseconds; then the store may throw a `TooCostlyError`. */
   readonly maxTime?: number | undefined
+}
+
+/** How many items {@link Store.listEach} lists. */
+export interface EachLimit {
+  /** At most so many of one id; further ones are `more`. */
+  readonly each: number
+  /** An id whose items would make all of them more than that, and those behind it, are left to another call. */
+  readonly all: number
 }
 
 /** Options of what keeps the answer of an idempotency key. */
@@ -275,6 +284,23 @@ export interface Store {
    * @example const [first, second] = (await store.getMany?.([1, 2])) ?? []
    */
   getMany?(ids: readonly Id[], options?: StoreOptions): Awaitable<readonly (Stored | undefined)[]>
+
+  /**
+   * Lists the items of several ids at once, at most 500: of each those whose value at a path is that id. It is one list
+   * for each id otherwise.
+   * @param path of a field that holds ids, or of the id itself.
+   * @param ids no two are equal.
+   * @returns a page without total for each of the first ids: for all, or for as many as `limit.all` and
+   * `options.maxBytes` allow, at least one.
+   * @example const [first] = (await store.listEach?.(['id'], [red.id], all, { each: 5, all: 1000 })) ?? []
+   */
+  listEach?(
+    path: Path,
+    ids: readonly Id[],
+    selection: Selection,
+    limit: EachLimit,
+    options?: ListOptions,
+  ): Awaitable<readonly StorePage[]>
 
   /**
    * Adds items, at most 500, as `create` does: all of them, or none where it throws.

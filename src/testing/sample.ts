@@ -32,6 +32,7 @@ export type CheckGroup = readonly [
     | 'idempotency'
     | 'transactions'
     | 'getMany'
+    | 'listEach'
     | 'createAll'
     | 'updateAll'
     | 'deleteAll'

@@ -199,6 +199,14 @@ const run = fc.record({
   ),
 })
 
+/** Values of which the items are listed at once. */
+const EACH = [
+  { path: 'color', ids: ['blue', 'Red', 'none', 'red'] },
+  { path: 'year', ids: [1, 0, 3, -1, 9007199254740991] },
+  { path: 'note', ids: ['', 'a', 'B', 'b', '\u{1F600}', '\uFF5E'] },
+  { path: 'id', ids: [3, 1, 99, 2] },
+]
+
 /** Asks a store, in a new table each time, and the store in memory. */
 export async function agrees(
   open: (table: string) => Store,
@@ -241,6 +249,13 @@ export async function agrees(
           expect(shown(other)).toEqual(shown(one))
         }
         expect(await stored.count(selection, 'exact')).toBe(await memory.count(selection, 'exact'))
+        for (const { path, ids } of EACH) {
+          const limits = { each: limit + 1, all: 1 + offset * 2 }
+          const list = async (store: Store) => store.listEach?.([path], ids, selection, limits)
+          const shown = (pages: Awaited<ReturnType<typeof list>>) =>
+            pages?.map(({ items: found, more }) => [more, found.map(each => each.id)])
+          expect(shown(await list(stored))).toEqual(shown(await list(memory)))
+        }
       }
       await sql`drop table ${sql.id(table)}`.execute(db)
     }),

@@ -1,7 +1,6 @@
 // Lists and counts of a table. A total is counted once and then remembered until the database
 // changes: counting is most of what a filtered list costs.
 
-import { randomUUID } from 'node:crypto'
 import { takeTurn } from '../../base/turns.ts'
 import { sameJson } from '../../base/values.ts'
 import { cutPage } from '../../store/printed.ts'
@@ -16,7 +15,6 @@ import {
   throwIfAborted,
   toPage,
 } from '../../store/store.ts'
-import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import {
@@ -26,6 +24,7 @@ import {
   type RowFilters,
   selectExtras,
 } from './list-statements.ts'
+import { boundColumns } from './long-rows.ts'
 import { hasIndexFor, type TableWalk } from './table-walk.ts'
 
 /** The items of a slice. */
@@ -284,57 +283,4 @@ function isState(state: unknown): boolean {
 
 function toKey({ where, search }: RowFilters): string {
   return JSON.stringify([where, search])
-}
-
-/** How many bytes a character may take as JSON: U+0001 is `\u0001`. */
-const CHARACTER_BYTES = 6
-/** How many bytes any other value may take; for a text its quotes and comma. */
-const VALUE_BYTES = 48
-
-/**
- * Bounds the size of rows: a value that is too long for its share of a page is not read.
- * `undefined` where no value can be long.
- */
-function boundColumns(mapping: TableMapping) {
-  const { columns } = mapping
-  const longColumns = columns.filter(({ long }) => long)
-  if (longColumns.length === 0) return undefined
-  /** The bytes of a row without its long values. */
-  const fixed = columns.reduce(
-    (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
-    0,
-  )
-  /** Replaces a long value. */
-  const mark = randomUUID()
-  const sizes = longColumns.map(({ readable }) => sql`coalesce(octet_length(${readable}), 0)`)
-  return {
-    /**
-     * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
-     * longer values are marked.
-     */
-    select(limit: number, maxBytes: number): Fragment {
-      const share = (maxBytes / limit - fixed) / CHARACTER_BYTES / longColumns.length
-      const max = Math.max(0, Math.floor(share))
-      return mapping.select(({ long, readable }) =>
-        long
-          ? sql`case when octet_length(${readable}) > ${max} then ${sql.lit(mark)} else ${readable} end`
-          : readable,
-      )
-    },
-    /** Whether a value of the rows was too long. */
-    isMarked(rows: readonly Row[]): boolean {
-      return rows.some(row => longColumns.some(({ read }) => row[read] === mark))
-    },
-    /** Selects the size of a row. */
-    size: sql`${sql.join(sizes, ' + ')} as rest_size`,
-    /** Counts the rows of these sizes that fit into so many bytes, at least one. */
-    countFitting(rows: readonly Row[], maxBytes: number): number {
-      let left = maxBytes
-      const fitting = rows.filter(({ rest_size: size }) => {
-        left -= fixed + Number(size)
-        return left >= 0
-      })
-      return Math.max(1, fitting.length)
-    },
-  }
 }
