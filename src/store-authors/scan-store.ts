@@ -47,6 +47,7 @@ export function scanStore(place: ItemPlace): Store {
   return new ScanStore(place)
 }
 
+/** Its methods are fields, so that `{ ...scanStore(place), list }` is a store too. */
 class ScanStore implements Store {
   readonly pages = 'key'
   readonly idempotency = 'process'
@@ -60,39 +61,42 @@ class ScanStore implements Store {
     this.#place = place
   }
 
-  attach(next: Shape): void {
+  readonly attach = (next: Shape): void => {
     this.#attached = this.#attached ? mergeShapes(this.#attached, next) : next
   }
 
-  async get(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
+  readonly get = async (id: Id, options?: StoreOptions): Promise<Stored | undefined> => {
     this.#open(options)
     if (!this.#place.get) return (await this.#all(options)).find(stored => stored.id === id)
     const found = await this.#place.get(id)
     return found && copy(found)
   }
 
-  async list(
+  readonly list = async (
     selection: Selection,
     slice: Slice,
     mode: TotalMode,
     options?: StoreOptions,
-  ): Promise<StorePage> {
+  ): Promise<StorePage> => {
     const found = await this.#select(selection, options)
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const items = sliceItems(found, selection.sort, slice, limit, this.#open().fields)
     return toPage(items, slice, mode === 'none' ? undefined : found.length)
   }
 
-  async count(
+  readonly count = async (
     filters: FilterSet,
     mode: TotalMode,
     options?: StoreOptions,
-  ): Promise<number | undefined> {
+  ): Promise<number | undefined> => {
     this.#open(options)
     return mode === 'none' ? undefined : (await this.#select(filters, options)).length
   }
 
-  async *stream(selection: Selection, options?: StoreOptions): AsyncGenerator<Stored[]> {
+  readonly stream = (selection: Selection, options?: StoreOptions): AsyncIterable<Stored[]> =>
+    this.#stream(selection, options)
+
+  async *#stream(selection: Selection, options?: StoreOptions): AsyncGenerator<Stored[]> {
     const found = await this.#select(selection, options)
     const whole = { limit: found.length, offset: 0 }
     const items = sliceItems(found, selection.sort, whole, found.length, this.#open().fields)
@@ -102,8 +106,8 @@ class ScanStore implements Store {
     }
   }
 
-  create(values: Item, options?: StoreOptions): Promise<Stored> {
-    return this.#turns.run(async () => {
+  readonly create = (values: Item, options?: StoreOptions): Promise<Stored> =>
+    this.#turns.run(async () => {
       const { identity } = this.#open(options)
       const all = await this.#all(options)
       let newest = this.#last
@@ -117,31 +121,28 @@ class ScanStore implements Store {
       if (id !== values[identity.name]) this.#last = id
       return stored
     })
-  }
 
-  update(
+  readonly update = (
     id: Id,
     version: string,
     values: Item,
     options?: StoreOptions,
-  ): Promise<Stored | undefined> {
-    return this.#turns.run(async () => {
+  ): Promise<Stored | undefined> =>
+    this.#turns.run(async () => {
       const all = await this.#all(options)
       const old = all.find(stored => stored.id === id)
       return old?.version === version ? this.#write(id, values, old, all) : undefined
     })
-  }
 
-  delete(id: Id, version: string, options?: StoreOptions): Promise<boolean> {
-    return this.#turns.run(async () => {
+  readonly delete = (id: Id, version: string, options?: StoreOptions): Promise<boolean> =>
+    this.#turns.run(async () => {
       const old = await this.get(id, options)
       if (old?.version !== version) return false
       await this.#place.remove(old)
       return true
     })
-  }
 
-  async close(): Promise<void> {
+  readonly close = async (): Promise<void> => {
     this.#closed = true
     await this.#turns.last
     await this.#place.close?.()
