@@ -13,6 +13,7 @@ export {
 } from '../store/errors.ts'
 export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../store/filter.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
+export { toPage } from '../store/page.ts'
 export {
   comparer,
   keyComparer,
@@ -43,7 +44,6 @@ export {
   type StoreWriteOptions,
   type TotalMode,
   throwIfAborted,
-  toPage,
 } from '../store/store.ts'
 export { UniqueValues } from '../store/unique-values.ts'
 export { assemble, buildAnswer } from '../store/written.ts'

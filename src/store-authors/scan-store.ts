@@ -3,6 +3,7 @@ import type { Awaitable, Item } from '../base/values.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
+import { toPage } from '../store/page.ts'
 import type { PrintedStored } from '../store/printed.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
@@ -17,7 +18,6 @@ import {
   type StorePage,
   type TotalMode,
   throwIfAborted,
-  toPage,
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'

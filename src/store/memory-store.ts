@@ -13,6 +13,7 @@ import {
   registerMemoryStore,
   runMemoryTransaction,
 } from './memory-transaction.ts'
+import { toPage } from './page.ts'
 import { cutPage, type PrintedStored } from './printed.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
@@ -26,7 +27,6 @@ import {
   type StoredChange,
   type StoreOptions,
   throwIfAborted,
-  toPage,
 } from './store.ts'
 import { StoreQueue } from './store-queue.ts'
 import { UniqueValues } from './unique-values.ts'

@@ -5,6 +5,7 @@ import { untilAborted } from './abort.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
+import { toPage } from './page.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
@@ -20,7 +21,6 @@ import {
   type StorePage,
   type StoreWriteOptions,
   throwIfAborted,
-  toPage,
 } from './store.ts'
 import { keepTransactions, refuseInTransaction, runInTurn, type StoreQueue } from './store-queue.ts'
 import { TransactionQueue } from './transaction-queue.ts'

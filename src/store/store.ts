@@ -390,15 +390,3 @@ export const RECORD_TTL_MS = 86_400_000
 export const BATCH_ITEMS = 200
 /** The bytes of such a batch as JSON, where one item is not larger. */
 export const BATCH_BYTES = 256 * 1024
-
-/** Makes a page of the items found for a slice with one more item than its limit. */
-export function toPage(
-  found: readonly Stored[],
-  slice: Slice,
-  total: number | undefined,
-): StorePage {
-  const more = found.length > slice.limit
-  const backward = 'key' in slice && slice.backward
-  const items = more ? (backward ? found.slice(1) : found.slice(0, -1)) : found
-  return total === undefined ? { items, more } : { items, more, total }
-}

@@ -3,6 +3,7 @@
 
 import { takeTurn } from '../../base/turns.ts'
 import { sameJson } from '../../base/values.ts'
+import { toPage } from '../../store/page.ts'
 import { cutPage } from '../../store/printed.ts'
 import { type Selection, sortKeyOf } from '../../store/selection.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type StorePage,
   type TotalMode,
   throwIfAborted,
-  toPage,
 } from '../../store/store.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
