@@ -21,18 +21,32 @@ const OPTIONS: BuildOptions = {
   ),
 }
 
-/** Inside the project, so that its packages are found. */
-const folder = mkdtempSync(join(ROOT, 'node_modules', '.bundles-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+/** The folders of the bundles, by the folder whose packages they find. */
+const folders = new Map<string, string>()
+afterAll(() => {
+  for (const folder of folders.values()) rmSync(folder, { recursive: true })
+})
+
+function folderIn(packages: string): string {
+  const known = folders.get(packages)
+  if (known !== undefined) return known
+  const made = mkdtempSync(join(packages, 'node_modules', '.bundles-'))
+  folders.set(packages, made)
+  return made
+}
 
 const built = new Map<string, string>()
 
-/** Bundles a program, once for the tests of a file. @returns the file to start */
-export function bundle(file: string): string {
-  const known = built.get(file)
+/**
+ * Bundles a program, once for the tests of a file. @returns the file to start
+ * @param packages the folder whose packages the program finds before those of the project.
+ */
+export function bundle(file: string, packages = ROOT): string {
+  const key = `${packages} ${file}`
+  const known = built.get(key)
   if (known !== undefined) return known
-  const outfile = join(folder, `${built.size}.mjs`)
+  const outfile = join(folderIn(packages), `${built.size}.mjs`)
   buildSync({ ...OPTIONS, entryPoints: [file], outfile })
-  built.set(file, outfile)
+  built.set(key, outfile)
   return outfile
 }

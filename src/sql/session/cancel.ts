@@ -44,7 +44,7 @@ export interface CancelLink {
   cancel(): Promise<void>
 }
 
-const MARKER = 'select pg_backend_pid() as pid /* rest-conventions '
+const MARKER = 'select pg_backend_pid() as pid, version() as version /* rest-conventions '
 
 /** The clients of the markers that were just sent, and the process that each was told when it connected. */
 const marked = new Map<string, Omit<CancelLink, 'pooled'> & { readonly told: number }>()
@@ -82,12 +82,18 @@ function isClient(client: object): client is PgClient {
   )
 }
 
-/** Sends a marker. @returns its client, where that is known, and the process of the server that ran it. */
+/**
+ * Sends a marker, which is never prepared.
+ * @returns its client, where that is known, and the process and the version of the server that ran it.
+ */
 export async function sendMarker(connection: DatabaseConnection) {
   const text = `${MARKER}${++marks} */`
   try {
-    const { rows } = await connection.executeQuery<{ pid: number }>(CompiledQuery.raw(text))
-    return { processId: Number(rows[0]?.pid), marked: marked.get(text) }
+    const { rows } = await connection.executeQuery<{ pid: number; version: string }>(
+      CompiledQuery.raw(text),
+    )
+    const [row] = rows
+    return { processId: Number(row?.pid), version: String(row?.version), marked: marked.get(text) }
   } finally {
     marked.delete(text)
   }

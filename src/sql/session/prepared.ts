@@ -1,20 +1,11 @@
 // Statements of PostgreSQL that are prepared once on each connection, where what is in between keeps them.
 import { createHash } from 'node:crypto'
 import { emitWarning } from 'node:process'
-import { setTimeout as delay } from 'node:timers/promises'
-import {
-  CompiledQuery,
-  type PostgresPool,
-  type PostgresPoolClient,
-  type QueryExecutor,
-} from 'kysely'
-import { findLink, isMarker, sendMarker } from './cancel.ts'
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import { isMarker } from './cancel.ts'
 
 /** How many prepared statements a database, or each connection of a pool, keeps at most. */
 export const MAX_STATEMENTS = 500
-
-/** How long the check of a pooler waits for a second connection, in milliseconds. */
-const CHECK_MS = 1000
 
 /** Prepares statements, unless that has been stopped for its pool. */
 class Preparing {
@@ -32,6 +23,11 @@ class Preparing {
 
 /** By the clients of pg that are wrapped. */
 const preparing = new WeakMap<object, Preparing>()
+
+/** Finds how the statements of a client are prepared; `undefined` for one that is not wrapped. */
+export function findPreparing(client: object): Preparing | undefined {
+  return preparing.get(client)
+}
 
 export function wrapPool(pool: PostgresPool): PostgresPool {
   // Kysely tells connections apart by identity.
@@ -128,39 +124,4 @@ function wrapClient(client: PostgresPoolClient, ofPool: Preparing): PostgresPool
       values ? query(statement, values) : client.query(statement)) as PostgresPoolClient['query'],
     release: () => client.release(),
   }
-}
-
-/** Prepared as all are, it tells whether its name has come to the server unchanged. */
-const IS_NAMED = CompiledQuery.raw(
-  "select count(*) > 0 as named from pg_prepared_statements where name like 'rest!_%' escape '!'",
-)
-
-const checks = new WeakMap<QueryExecutor, Promise<void>>()
-
-/**
- * Has a pool prepare no statements where a pooler gives one process of the server to several of its connections.
- * One that keeps the statements of each of its clients gives them names of its own. It is checked once.
- */
-export function checkPooler(executor: QueryExecutor): Promise<void> {
-  const known = checks.get(executor)
-  if (known) return known
-  // What it does not find, a statement that fails does.
-  const check = findSharing(executor).catch(() => undefined)
-  checks.set(executor, check)
-  return check
-}
-
-async function findSharing(executor: QueryExecutor): Promise<void> {
-  await executor.provideConnection(async connection => {
-    const link = await findLink(connection)
-    const ofPool = link?.pooled ? preparing.get(link.client) : undefined
-    if (!ofPool) return
-    const { rows } = await connection.executeQuery<{ named: boolean }>(IS_NAMED)
-    if (!rows[0]?.named) return
-    const first = await sendMarker(connection)
-    // A pooler gives the process that was free last, unless each connection has its own.
-    const second = executor.provideConnection(sendMarker)
-    const found = await Promise.race([second, delay(CHECK_MS, undefined, { ref: false })])
-    if (found?.processId === first.processId) ofPool.stop()
-  })
 }

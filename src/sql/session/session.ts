@@ -5,9 +5,9 @@ import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
+import { checkServer } from './check-server.ts'
 import { findDirect, readAtOnce } from './direct.ts'
 import { Gather } from './gather.ts'
-import { checkPooler } from './prepared.ts'
 import {
   RAW,
   type Row,
@@ -44,8 +44,6 @@ export class Session implements StatementSession {
   /** Reads by id, and lists. */
   readonly #gets: Gather
   readonly #lists: Gather
-  /** The last turn on the only connection. */
-  #turn: Promise<unknown> = Promise.resolve()
 
   /** @param timeout how long a statement may take in the database, in milliseconds. */
   constructor(shared: SharedDatabase, database: SqlDatabase, timeout: number | undefined) {
@@ -59,9 +57,14 @@ export class Session implements StatementSession {
     this.#lists = new Gather(false, isFinal)
   }
 
+  /** Whether all work shares one connection. */
+  get #isSingle(): boolean {
+    return this.#database.serial || this.#shared.single
+  }
+
   /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
   async setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
-    await (this.#database.serial ? findDirect(this.#executor) : checkPooler(this.#executor))
+    await (this.#database.serial ? findDirect(this.#executor) : checkServer(this.#shared))
     const { beginSetup, beginRead } = this.#database
     return this.#transact(makes ? beginSetup : beginRead, work, {})
   }
@@ -125,7 +128,7 @@ export class Session implements StatementSession {
     options: StoreOptions = {},
     single = false,
   ): Promise<T> {
-    if (this.#database.serial) {
+    if (this.#isSingle) {
       return this.writeShared(undefined, async (_, runner) => [await work(runner)], options, single)
     }
     const begin = single ? undefined : this.#database.begin
@@ -184,7 +187,7 @@ export class Session implements StatementSession {
     // Requests that came at the same time add their writes first.
     const pause = new Promise(resolve => setImmediate(resolve))
     // Reads of SQLite wait for no event: without this turn they could keep the writes waiting for ever.
-    if (this.#database.serial) this.#turn = this.#turn.then(() => pause)
+    if (this.#isSingle) this.#shared.turn = this.#shared.turn.then(() => pause)
     await pause
     while (this.#queue.length > 0) await this.#commit(takeWrites(this.#queue))
     this.#flushing = false
@@ -277,7 +280,7 @@ export class Session implements StatementSession {
     work: (connection: DatabaseConnection, link?: CancelLink | null) => Promise<T>,
   ): Promise<T> {
     if (reader) return reader.provideConnection(connection => work(connection))
-    if (!this.#database.serial) {
+    if (!this.#isSingle) {
       return this.#executor.provideConnection(async connection => {
         const link = await findLink(connection)
         if (!link) this.#warn()
@@ -285,10 +288,10 @@ export class Session implements StatementSession {
       })
     }
     // One after another: Kysely's lock would wake all waiting calls each time.
-    const result = this.#turn.then(() =>
+    const result = this.#shared.turn.then(() =>
       this.#executor.provideConnection(connection => work(connection)),
     )
-    this.#turn = result.catch(() => undefined)
+    this.#shared.turn = result.catch(() => undefined)
     return result
   }
 

@@ -10,6 +10,10 @@ export interface SharedDatabase {
   readonly executor: QueryExecutor
   /** A second connection to SQLite, which reads while a transaction occupies the first. */
   reader?: QueryExecutor
+  /** Whether it is PGlite, which has one connection; some drivers give it to several at the same time. */
+  single: boolean
+  /** The last turn on the only connection. */
+  turn: Promise<unknown>
   /** Whether it was said that its statements cannot be cancelled. */
   warned?: boolean
   /** How many transactions run, or wait for their turn. */
@@ -30,6 +34,8 @@ export function findSharedDatabase(db: AnyKysely): SharedDatabase {
   const executor = (db.withoutPlugins() as Kysely<unknown>).getExecutor()
   const made: SharedDatabase = {
     executor,
+    single: false,
+    turn: Promise.resolve(),
     transactions: 0,
     // The only connection of SQLite has them one after another anyway.
     queue: new TransactionQueue(() =>
