@@ -215,6 +215,37 @@ describe('the pages', () => {
     expect(textOf(text)).toContain('string (date-time or date)')
   })
 
+  it('have calls of the client to copy that compile: with objects, and numbers', async () => {
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ sort: z.enum(['a']), model: z.object({ kind: z.enum(['car', 'bus']) }) }),
+      store: memoryStore(),
+      actions: {
+        near: {
+          on: 'collection',
+          method: 'GET',
+          input: z.object({
+            place: z.object({ lat: z.number(), lng: z.number() }),
+            open: z.boolean(),
+          }),
+          run: () => [],
+        },
+      },
+    })
+    const api = defineApi({ collections: [things], pages: html })
+    const text = textOf((await ask(api, '/docs?collection=things')).text)
+    expect(text).toContain("client.things.list({ model: { kind: 'car' } })")
+    expect(text).toContain("curl 'http://api.test/things?model.kind=car'")
+    expect(text).toContain('client.things.near({ place: { lat: 1, lng: 1 }, open: true })')
+    expect(text).toContain("curl 'http://api.test/things/near?place.lat=1&place.lng=1&open=true'")
+  })
+
+  it('show words of code as such', async () => {
+    const { text } = await ask(cars(), '/v1/docs')
+    expect(text).toContain('Send <code>_method</code> or the header, not both.')
+    expect(text).not.toContain('`')
+  })
+
   it('have bodies to copy that the api takes', async () => {
     const schema = z.object({
       point: z.tuple([z.number().gt(4), z.string()]),

@@ -1,4 +1,5 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
+import type { Item } from '../../base/values.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw } from '../markup.ts'
 import { controlId, hidden, printForm, printSelect } from '../pages/form.ts'
@@ -234,12 +235,12 @@ function printLines(operation: DocsOperation, view: DocsView): Markup {
   return markup`<pre class="copy"><code>${printCurl(sample)}</code></pre>${call && markup`<pre class="copy"><code>${call}</code></pre>`}`
 }
 
-/** Makes a query: the required parameters, else the first filter of an enumeration. */
-function sampleQuery(parameters: readonly DocsParameter[]): Record<string, string> | undefined {
+/** Makes a query: the required parameters, else the first filter of an enumeration, by its own name. */
+function sampleQuery(parameters: readonly DocsParameter[]): Item | undefined {
   const queries = parameters.filter(each => each.in === 'query')
   const needed = queries.filter(({ required }) => required)
-  const filters = queries.filter(({ schema }) => schema.enum).slice(0, 1)
-  const chosen = needed.length > 0 ? needed : filters
+  const filters = queries.filter(({ name, schema }) => schema.enum && !name.includes('['))
+  const chosen = needed.length > 0 ? needed : filters.slice(0, 1)
   if (chosen.length === 0) return undefined
-  return Object.fromEntries(chosen.map(({ name, schema }) => [name, String(makeSample(schema))]))
+  return Object.fromEntries(chosen.map(({ name, schema }) => [name, makeSample(schema)]))
 }

@@ -1,5 +1,5 @@
 // The lines of the documentation to copy: a request for curl, and a call of the client.
-import { isObject, type Json } from '../../base/values.ts'
+import { type Item, isObject, type Json } from '../../base/values.ts'
 
 /** One operation with the values that its lines have. */
 export interface Sample {
@@ -10,7 +10,7 @@ export interface Sample {
   /** The id in the path: empty while the reader has chosen none. */
   readonly id: string | undefined
   /** The parameters of a query. */
-  readonly query: Record<string, string> | undefined
+  readonly query: Item | undefined
   /** The media type and the value of a body. */
   readonly type: string | undefined
   readonly body: Json | undefined
@@ -26,7 +26,9 @@ export function printCurl(sample: Sample): string {
   const { method, url, query, type, body, files } = sample
   const parts = ['curl']
   if (method !== 'GET') parts.push(`-X ${method}`)
-  parts.push(quote(query ? `${url}?${new URLSearchParams(query)}` : url))
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) parameters.set(name, String(value))
+  parts.push(quote(query ? `${url}?${parameters}` : url))
   if (sample.needsCredentials) parts.push(`-H ${quote('Authorization: Bearer TOKEN')}`)
   if (sample.isConditional) parts.push(`-H ${quote('If-Match: "ETAG"')}`)
   if (files.length > 0) {
@@ -48,7 +50,7 @@ function quote(text: string): string {
 export function printCall({ operationId, collection, id, query, body, files }: Sample) {
   const [, verb = '', , action] = /^(?:v\d+\.)?(\w+)\.([^.]+)(?:\.(.+))?$/.exec(operationId) ?? []
   const resource = `client${printMember(collection)}`
-  const input = body ?? query
+  const input = body ?? (query && unfold(query))
   const values = [
     ...(id === undefined ? [] : [printId(id)]),
     ...(input === undefined ? [] : [printValue(input, files)]),
@@ -63,6 +65,24 @@ export function printCall({ operationId, collection, id, query, body, files }: S
     default:
       return `await ${resource}${printMember(action ?? verb)}(${values.join(', ')})`
   }
+}
+
+/** Makes objects of dotted names: `{ 'model.name': 'Clio' }` → `{ model: { name: 'Clio' } }`. */
+function unfold(query: Item): Item {
+  const unfolded: Item = {}
+  for (const [name, value] of Object.entries(query)) {
+    const path = name.split('.')
+    const last = path.pop() ?? ''
+    let place = unfolded
+    for (const each of path) {
+      const known = place[each]
+      const inner = isObject(known) ? known : {}
+      place[each] = inner
+      place = inner
+    }
+    place[last] = value
+  }
+  return unfolded
 }
 
 function printMember(name: string): string {

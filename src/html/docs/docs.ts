@@ -106,8 +106,13 @@ ${listOperations(document, undefined).map(operation => printOperation(operation,
 <p>An error is an object with a list <code>errors</code>: each has a <code>message</code>, the status as <code>code</code>, the <code>field</code> at fault and a stable <code>type</code>.</p>
 <div class="errors">${Object.entries(ERROR_TYPES).map(
     ([status, types]) =>
-      markup`<details><summary>${status} ${STATUS_CODES[status]}</summary><div class="inside"><dl>${Object.entries(types).map(([type, meaning]) => markup`<div><dt><code>${type}</code></dt><dd>${meaning}</dd></div>`)}</dl></div></details>`,
+      markup`<details><summary>${status} ${STATUS_CODES[status]}</summary><div class="inside"><dl>${Object.entries(types).map(([type, meaning]) => markup`<div><dt><code>${type}</code></dt><dd>${printWords(meaning)}</dd></div>`)}</dl></div></details>`,
   )}</div>`
+}
+
+/** Prints a text whose words of code stand between backticks. */
+function printWords(text: string): Part {
+  return text.split('`').map((part, at) => (at % 2 === 0 ? part : markup`<code>${part}</code>`))
 }
 
 function printSchemes(schemes: Document['components']['securitySchemes']): Part {
