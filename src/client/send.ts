@@ -175,13 +175,22 @@ async function limitTime<T>(
   }
 }
 
+/** What aborts with each signal: it has one listener, since Node warns of more than ten. */
+const linked = new WeakMap<AbortSignal, Set<AbortController>>()
+
 /** Creates a controller that aborts with a signal, until `unlink` is called. @throws its reason where it has aborted */
 export function link(signal: AbortSignal | undefined) {
   signal?.throwIfAborted()
   const controller = new AbortController()
-  const abort = () => controller.abort(signal?.reason)
-  signal?.addEventListener('abort', abort)
-  return [controller, () => signal?.removeEventListener('abort', abort)] as const
+  const all = (signal && linked.get(signal)) ?? new Set()
+  all.add(controller)
+  if (signal && !linked.has(signal)) {
+    linked.set(signal, all)
+    signal.addEventListener('abort', () => {
+      for (const each of all) each.abort(signal.reason)
+    })
+  }
+  return [controller, () => all.delete(controller)] as const
 }
 
 /** Waits, unless the signal aborts. */

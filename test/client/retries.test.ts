@@ -156,6 +156,21 @@ describe('a signal', () => {
     await expect(count).rejects.toBe(gone)
   })
 
+  test('of many calls has one listener: Node warns of more than ten', async () => {
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    signal.addEventListener = (...input: Parameters<typeof add>) => {
+      listeners++
+      add(...input)
+    }
+    const calls = Array.from({ length: 20 }, (_, at) =>
+      client.cars.count({ price: at }, { signal }),
+    )
+    expect(await Promise.all(calls)).toHaveLength(20)
+    expect(listeners).toBe(1)
+  })
+
   test.each([
     ['list', (signal: AbortSignal) => client.cars.list({}, { signal }).first()],
     ['page', (signal: AbortSignal) => client.cars.list({}, { signal }).page()],
