@@ -1,8 +1,16 @@
 // What is a part of a transaction besides calls of programs, on each store: hooks, actions, arrays, steps of a batch,
 // dry runs, and the calls of the system.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, type HookContext, type Store } from '../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type HookContext,
+  memoryStore,
+  type Store,
+} from '../src/index.ts'
 import { usePostgres } from './stores/postgres.ts'
 import { TRANSACTIONAL } from './stores/transactional.ts'
 
@@ -343,4 +351,29 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     expect(await all.list().toArray()).toMatchObject([{ text: 'one' }])
     await api.close()
   })
+})
+
+it('a signal that many transactions share keeps nothing of them', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const ended: WeakRef<AbortSignal>[] = []
+  const rows = defineCollection({
+    name: 'rows',
+    schema: z.object({ text: z.string() }),
+    store: memoryStore(),
+    hooks: {
+      before({ signal }) {
+        ended.push(new WeakRef(signal))
+      },
+    },
+  })
+  const api = defineApi({ collections: { rows } })
+  const { signal } = new AbortController()
+  for (let at = 0; at < 20; at++)
+    await api.transaction(tx => tx.collection(rows).create({ text: 'one' }), { signal })
+  await new Promise(resolve => setTimeout(resolve, 10))
+  collect()
+  expect(ended.filter(each => each.deref() !== undefined).length).toBeLessThan(3)
+  expect(signal.aborted).toBe(false)
+  await api.close()
 })
