@@ -13,6 +13,7 @@ import { lockedBy, waitingFor } from './postgres-locks.ts'
 import { ask } from './postgres-server.ts'
 import { by, is, SHAPE } from './selections.ts'
 import { car, newTable, severalStores } from './several.ts'
+import { testCases } from './test-cases.ts'
 
 // CI must have a pgbouncer.
 const missing = !hasPgBouncer()
@@ -69,7 +70,7 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
       db = open({ reuse }).db
     })
     const make = () => sqlStore({ db, table: `pooled_${reuse}_${++tables}`, create: true })
-    for (const { name, run } of storeCases(make)) test(name, run)
+    testCases(storeCases(make))
 
     test('aborted lists end no statement of others, and leave them no setting', async () => {
       const harm = await abortBesideOthers({
