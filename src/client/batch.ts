@@ -2,7 +2,8 @@
 import type { Def, DefChanges, DefInput, DefItem, IdOf } from '../model/types/collection-types.ts'
 import type { ByClient, CallOptions } from '../model/types/resource.ts'
 import { notAnAnswer } from './errors.ts'
-import { type ClientState, createProxy, findSources, toSegment } from './resource.ts'
+import { isObject } from './query.ts'
+import { type ClientState, createProxy, findSources, isList, toSegment } from './resource.ts'
 
 /** A step of a batch. Its `id` stands for the id of its item: in a reference of a later step, or as its target. */
 export interface BatchStep<T> {
@@ -66,7 +67,7 @@ export function createBatch(root: string, state: ClientState) {
     const add = (name: string, method: string, id: unknown, more?: Untyped) => {
       const as = `s${sent.length}`
       const step = { id: `{${as}}` }
-      const path = id === undefined ? `/${name}` : `/${name}/${toPathId(id)}`
+      const path = id === undefined ? `/${name}` : `/${name}/${toPathId(id, name)}`
       places.set(step, [sent.length, name])
       sent.push({ method, path, ...(method !== 'DELETE' && { as }), ...more })
       return step
@@ -91,19 +92,20 @@ export function createBatch(root: string, state: ClientState) {
       signal,
     })
     const { value } = reply
-    if (!Array.isArray(value) || value.length !== sent.length) throw notAnAnswer(reply)
+    if (!isList(value) || value.length !== sent.length) throw notAnAnswer(reply)
     return wanted.map(step => {
       const [at, name] = places.get(step) ?? []
       if (at === undefined || name === undefined)
         throw new TypeError('A batch gives what its own steps gave')
-      const { body, etag } = value[at]
-      if (etag !== undefined) findSources(state, name).set(body, etag)
+      const { body, etag } = value[at] ?? {}
+      if (!isObject(body)) throw notAnAnswer(reply)
+      if (typeof etag === 'string') findSources(state, name).set(body, etag)
       return body
     })
   }
 }
 
 /** The name of an earlier step stays as it is. */
-function toPathId(id: unknown): string {
-  return /^\{s\d+\}$/.test(String(id)) ? String(id) : toSegment(id)
+function toPathId(id: unknown, name: string): string {
+  return /^\{s\d+\}$/.test(String(id)) ? String(id) : toSegment(id, name)
 }

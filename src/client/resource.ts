@@ -25,14 +25,16 @@ export function findSources({ sources }: Pick<ClientState, 'sources'>, name: str
   return found
 }
 
-/** Prints an id as a segment of a path. @throws TypeError for what is none. */
-export function toSegment(value: unknown): string {
+/** Prints the id of an item of a collection as a segment of a path. @throws TypeError for what is none. */
+export function toSegment(value: unknown, name: string, id = 'id'): string {
   // A URL cannot have the segments `.` and `..`, escaped or not.
   if (typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))) {
     // A dot would begin the extension of a format.
     return encodeURIComponent(value).replaceAll('.', '%2E')
   }
-  throw new TypeError(`must be a text or number, not ${String(value)}`)
+  throw new TypeError(
+    `${name}: the ${id} must be a number, or a text that a URL can have, not ${JSON.stringify(value)}`,
+  )
 }
 
 export interface ResourcePlace {
@@ -66,11 +68,7 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
   const toUrl = (target: unknown): string => {
     const value = isObject(target) ? target[id] : target
     if (value === COLLECTION) return url
-    try {
-      return `${url}/${toSegment(value)}`
-    } catch (error) {
-      throw new TypeError(`${name}: the ${id} ${Object(error).message}`)
-    }
+    return `${url}/${toSegment(value, name, id)}`
   }
 
   /** Reads an address through the cache. A page of a walk is cached only if it is the whole list. */
@@ -261,7 +259,7 @@ function tagOf(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }
 
-const isList = (value: unknown): value is readonly UntypedItem[] =>
+export const isList = (value: unknown): value is readonly UntypedItem[] =>
   Array.isArray(value) && value.every(isObject)
 
 const isCount = (value: unknown): value is { readonly count: number } =>

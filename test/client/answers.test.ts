@@ -21,7 +21,7 @@ const cars = defineCollection({
     total: { on: 'collection', method: 'GET', run: () => undefined },
   },
 })
-const api = defineApi({ collections: { cars } })
+const api = defineApi({ collections: { cars }, batch: true })
 
 let answer: RequestListener
 let requests: string[]
@@ -34,8 +34,9 @@ beforeEach(async () => {
   })
 })
 afterEach(() => server.close())
-const open = (options: SendOptions = {}) =>
-  createClient<typeof api>(server.url, { methods: { cars: { total: 'GET' } }, ...options }).cars
+const connect = (options: SendOptions = {}) =>
+  createClient<typeof api>(server.url, { methods: { cars: { total: 'GET' } }, ...options })
+const open = (options?: SendOptions) => connect(options).cars
 
 /** A page of a list; `rest` is what follows it. */
 const page =
@@ -134,8 +135,10 @@ test.each(['.', '..', ''])('the id %j, which a URL cannot have, is a TypeError',
     cars.delete(id),
     cars.honk(id),
     cars.change(id, () => ({})),
+    connect().batch(steps => [steps.cars.read(id)]),
   ]
-  for (const call of calls) await expect(call).rejects.toThrow(TypeError)
+  const message = `cars: the id must be a number, or a text that a URL can have, not "${id}"`
+  for (const call of calls) await expect(call).rejects.toThrow(new TypeError(message))
   expect(requests).toEqual([])
   for (const near of ['...', '.x', 'a..']) await cars.read(near)
   expect(requests).toEqual(['GET /cars/%2E%2E%2E', 'GET /cars/%2Ex', 'GET /cars/a%2E%2E'])
@@ -169,6 +172,7 @@ describe('what no api of this library answers is said to be so, and not asked ag
     count: () => open().count(),
     create: () => open().create({ price: 1 }),
     delete: () => open().delete('a'),
+    batch: () => connect().batch(steps => [steps.cars.delete('a')]),
   }
   test.each<[body: string, status: number, names: readonly string[]]>([
     ['{"errors":[null]}', 400, Object.keys(calls)],
@@ -184,6 +188,8 @@ describe('what no api of this library answers is said to be so, and not asked ag
     ['[1]', 200, Object.keys(calls)],
     ['[null]', 200, Object.keys(calls)],
     ['[[]]', 200, Object.keys(calls)],
+    ['[{"body":{}},{"body":{}}]', 200, ['batch']],
+    ['[{"status":200}]', 200, ['batch']],
     ['', 304, ['read', 'list', 'page', 'first', 'count']],
     ['', 307, Object.keys(calls)],
   ])('%s with status %i', async (body, status, names) => {

@@ -300,7 +300,7 @@ describe('a write', () => {
     })
     // @ts-expect-error Nothing names the collection where an item is meant.
     await expect(client.cars.delete(undefined)).rejects.toThrow(
-      'cars: the id must be a text or number, not undefined',
+      'cars: the id must be a number, or a text that a URL can have, not undefined',
     )
   })
 
