@@ -68,6 +68,34 @@ describe.each(DATABASES)('%s', (name, open) => {
     },
   )
 
+  test('a property that is renamed is served by two versions from one column', async () => {
+    const db = await open()
+    const table = newTable()
+    const define = (version: number, property: string) => {
+      const cars = defineCollection({
+        name: 'cars',
+        schema: z.object({ [property]: z.string() }),
+        store: sqlStore({ db, table, columns: { [property]: 'color' }, create: true }),
+        indexes: [property],
+      })
+      return { version, collections: [cars] }
+    }
+    const api = defineApi({ versions: [define(1, 'color'), define(2, 'colour')] })
+    await api.open()
+    const { request } = await openHandler('fetch', api)
+    const created = await request('/v1/cars', { method: 'POST', json: { color: 'red' } })
+    const { id } = Object(created.json)
+    const old = await request(`/v2/cars/${id}`)
+    expect(old.json).toMatchObject({ colour: 'red' })
+    const patch = { method: 'PATCH', json: { color: 'blue' } }
+    await request(`/v1/cars/${id}`, patch)
+    const [found] = Object((await request('/v2/cars?colour=blue')).json)
+    expect(found).toMatchObject({ id, colour: 'blue' })
+    const etag = old.headers.get('etag') ?? ''
+    const lost = { method: 'PATCH', json: { colour: 'lost' }, headers: { 'if-match': etag } }
+    expect((await request(`/v2/cars/${id}`, lost)).status).toBe(412)
+  })
+
   test('the trigger costs no statement, and one of others on updates costs creates none', async () => {
     const { db, table, statements, cars, serveCars } = await serve('create')
     const measure = async (resource: typeof cars) => {

@@ -1,5 +1,5 @@
 // Foreign keys: made in new tables, used where they are, and left alone where they are not.
-import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import { type CompiledQuery, type Kysely, SqliteAdapter, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
@@ -22,12 +22,23 @@ const DATABASES: [string, (on?: OnStatement) => Promise<Kysely<unknown>>][] = [
 const GONE = '019a0000-0000-7000-8000-000000000000'
 
 /** Cars with options, in tables that are new unless they were made before. */
-function serve(db: Kysely<unknown>, onDelete: OnDelete, create = true) {
+function serve(db: Kysely<unknown>, onDelete: OnDelete) {
   const [table, child] = [newTable(), newTable()]
+  const api = defineCars(db, table, child, onDelete)
+  return {
+    api,
+    table,
+    child,
+    cars: api.collection('cars'),
+    options: api.collection('options'),
+  }
+}
+
+function defineCars(db: Kysely<unknown>, table: string, child: string, onDelete: OnDelete) {
   const cars = defineCollection({
     name: 'cars',
     schema: z.object({ name: z.string() }),
-    store: sqlStore({ db, table, create }),
+    store: sqlStore({ db, table, create: true }),
   })
   const options = defineCollection({
     name: 'options',
@@ -35,12 +46,11 @@ function serve(db: Kysely<unknown>, onDelete: OnDelete, create = true) {
       car_id: z.string().nullable(),
       twin_id: z.string().nullable().default(null),
     }),
-    store: sqlStore({ db, table: child, create }),
+    store: sqlStore({ db, table: child, create: true }),
     parents: { car_id: { collection: 'cars', onDelete } },
     references: { twin_id: 'options' },
   })
-  const api = defineApi({ collections: { cars, options } })
-  return { api, table, child, cars: api.collection('cars'), options: api.collection('options') }
+  return defineApi({ collections: { cars, options } })
 }
 
 const count = async (db: Kysely<unknown>, table: string, where = sql`1 = 1`) => {
@@ -50,7 +60,36 @@ const count = async (db: Kysely<unknown>, table: string, where = sql`1 = 1`) => 
   return Number(rows[0]?.n)
 }
 
-describe.each(DATABASES)('%s', (name, open) => {
+/** Makes tables as they were before they had keys: a reference is a text. */
+async function makeTablesWithoutKeys(db: Kysely<unknown>, table: string, child: string) {
+  const [id, text, time] = isSqlite(db)
+    ? ['text', 'text', 'text']
+    : ['uuid', 'text collate "C"', 'timestamptz(3)']
+  const rest = `created_at ${time} not null, updated_at ${time} not null, version ${text} not null`
+  for (const own of [
+    `"${table}" (name ${text} not null,`,
+    `"${child}" (car_id ${text}, twin_id ${text},`,
+  ]) {
+    await sql.raw(`create table ${own} id ${id} primary key not null, ${rest})`).execute(db)
+  }
+}
+
+function isSqlite(db: Kysely<unknown>): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+/** What is said of a table while work is done. */
+async function warningsOf(table: string, work: () => Promise<unknown>): Promise<string[]> {
+  const warned: string[] = []
+  const listen = (warning: Error) => void warned.push(warning.message)
+  process.on('warning', listen)
+  await work()
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('warning', listen)
+  return warned.filter(text => text.startsWith(table))
+}
+
+describe.each(DATABASES)('%s', (_name, open) => {
   test.each<OnDelete>(['cascade', 'restrict', undefined])(
     'a new table has keys, which hold for SQL beside the api: %s',
     async onDelete => {
@@ -129,35 +168,30 @@ describe.each(DATABASES)('%s', (name, open) => {
     expect((await request(`/cars/${other}`, { method: 'DELETE' })).status).toBe(409)
   })
 
-  test('a table without keys stays as it is, and has no orphans either', async () => {
-    const db = await open()
-    const { api, table, child, cars, options } = serve(db, undefined)
-    const text = sql.raw(name === 'SQLite' ? 'text' : 'text collate "C"')
-    const id = sql.raw(name === 'SQLite' ? 'text' : 'uuid')
-    const time = sql.raw(name === 'SQLite' ? 'text' : 'timestamptz(3)')
-    await sql`create table ${sql.id(table)} (id ${id} primary key not null, name ${text} not null, created_at ${time} not null, updated_at ${time} not null, version ${text} not null)`.execute(
-      db,
-    )
-    await sql`create table ${sql.id(child)} (id ${id} primary key not null, car_id ${text}, twin_id ${text}, created_at ${time} not null, updated_at ${time} not null, version ${text} not null)`.execute(
-      db,
-    )
-    await api.open()
-    const { request } = await openHandler('fetch', api)
-    for (let round = 0; round < 10; round++) {
-      const { id } = await cars.create({ name: 'A' })
-      const answers = await Promise.all([
-        request('/options', { method: 'POST', json: { car_id: id } }),
-        request(`/cars/${id}`, { method: 'DELETE' }),
-        request('/options', { method: 'POST', json: { car_id: id } }),
-      ])
-      for (const { status } of answers) expect([200, 201, 400, 409, 503]).toContain(status)
-    }
-    const orphans = sql`not exists (select 1 from ${sql.id(table)} as p where cast(p.id as text) = car_id)`
-    expect(await count(db, child, orphans)).toBe(0)
-    const { id: car_id } = await cars.create({ name: 'A' })
-    const { id: option } = await options.create({ car_id })
-    expect(await options.read(option)).toMatchObject({ car_id })
-  })
+  test.each<OnDelete>(['cascade', 'restrict', undefined])(
+    'a table without keys stays as it is, and has no orphans either: %s',
+    async onDelete => {
+      const db = await open()
+      const { api, table, child, cars, options } = serve(db, onDelete)
+      await makeTablesWithoutKeys(db, table, child)
+      await api.open()
+      const { request } = await openHandler('fetch', api)
+      for (let round = 0; round < 10; round++) {
+        const { id } = await cars.create({ name: 'A' })
+        const answers = await Promise.all([
+          request('/options', { method: 'POST', json: { car_id: id } }),
+          request(`/cars/${id}`, { method: 'DELETE' }),
+          request('/options', { method: 'POST', json: { car_id: id } }),
+        ])
+        for (const { status } of answers) expect([200, 201, 400, 409, 503]).toContain(status)
+      }
+      const orphans = sql`not exists (select 1 from ${sql.id(table)} as p where cast(p.id as text) = car_id)`
+      expect(await count(db, child, orphans)).toBe(0)
+      const { id: car_id } = await cars.create({ name: 'A' })
+      const { id: option } = await options.create({ car_id })
+      expect(await options.read(option)).toMatchObject({ car_id })
+    },
+  )
 
   test('a circle of tables is opened, without keys that need both', async () => {
     const db = await open()
@@ -220,19 +254,13 @@ test.each(DATABASES)('%s: a column that no create fills in is named', async (_na
   const rest = `name varchar(9) not null, plate varchar(9) not null, noted varchar(9) not null default 'x', version text not null`
   const id = _name === 'SQLite' ? 'text' : 'uuid'
   await sql.raw(`create table ${table} (id ${id} primary key not null, ${rest})`).execute(db)
-  const warned: string[] = []
-  const listen = (warning: Error) => void warned.push(warning.message)
-  process.on('warning', listen)
   const errors: unknown[] = []
   const api = defineApi({
     collections: { cars },
     health: true,
     onError: error => errors.push(error),
   })
-  await api.open()
-  await new Promise(resolve => setImmediate(resolve))
-  process.off('warning', listen)
-  expect(warned.filter(text => text.startsWith(table))).toEqual([
+  expect(await warningsOf(table, () => api.open())).toEqual([
     expect.stringMatching(/not in the schema, so that each create fails: "plate"\. /),
   ])
   const { request } = await openHandler('fetch', api)
@@ -261,11 +289,36 @@ test('a reference in PostgreSQL has the type of what it names', async () => {
   expect(rows).toEqual([{ data_type: 'uuid' }])
 })
 
-test('SQLite without foreign keys on its connection goes on by transactions', async () => {
+test('the statements that open prints for a table in PostgreSQL give it its keys', async () => {
+  const db = openPostgres()
+  const { table, child, api } = serve(db, 'cascade')
+  await makeTablesWithoutKeys(db, table, child)
+  const [first = '', ...others] = await warningsOf(child, () => api.open())
+  expect(others).toHaveLength(1)
+  const before = await api.collection('cars').create({ name: 'A' })
+  await api.collection('options').create({ car_id: before.id })
+  for (const each of [first, ...others]) {
+    const [, printed = ''] = each.split('restart what serves the table:\n')
+    for (const text of printed.split('\n')) await sql.raw(text).execute(db)
+  }
+  const statements: string[] = []
+  const restarted = openPostgres({}, ({ sql: text }) => statements.push(text))
+  const again = defineCars(restarted, table, child, 'cascade')
+  expect(await warningsOf(child, () => again.open())).toEqual([])
+  statements.length = 0
+  await again.collection('options').create({ car_id: before.id })
+  expect(statements.filter(text => /^begin|^lock/.test(text))).toEqual([])
+  await sql`delete from ${sql.id(table)}`.execute(db)
+  expect(await count(db, child)).toBe(0)
+})
+
+test('SQLite without foreign keys on its connection says so, and goes on by transactions', async () => {
   const db = await openDatabase()
   await sql`pragma foreign_keys = off`.execute(db)
-  const { api, cars, options } = serve(db, undefined)
-  await api.open()
+  const { api, child, cars, options } = serve(db, undefined)
+  expect(await warningsOf(child, () => api.open())).toEqual([
+    expect.stringMatching(/foreign keys are off .* Run: pragma foreign_keys = on$/),
+  ])
   const { id } = await cars.create({ name: 'A' })
   await expect(options.create({ car_id: GONE })).rejects.toMatchObject({ status: 400 })
   await options.create({ car_id: id })

@@ -64,7 +64,7 @@ function adviseKey(
   const change = sql`alter table ${mapping.from} alter column ${sql.id(column)} type ${sql.raw(key.type)} using ${sql.id(column)}::${sql.raw(key.type)}`
   const statements = [...(same ? [] : [change]), addKey(key, mapping)]
   const text = statements.map(each => `\n${print(each, mapping.database).sql};`).join('')
-  return `${mapping.table} has no foreign key on "${column}": each write of it takes a transaction, and other programs may leave references to nothing. A key makes it cheap:${text}`
+  return `${mapping.table} has no foreign key on "${column}": each write of it takes a transaction, and other programs may leave references to nothing. A key makes it cheap. Run this, and restart what serves the table:${text}`
 }
 
 function isTrue(value: unknown): boolean {
