@@ -290,6 +290,49 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     await api.close()
   })
 
+  it('one that waits too long for its turn is a 503 before its work begins', async () => {
+    const { api, accounts, orders, plain, works } = await bank(await open())
+    const hasty = defineApi({
+      collections: { accounts, orders, plain },
+      limits: { workTime: 100 },
+      batch: true,
+      onError: () => undefined,
+    })
+    let ran = 0
+    works.act = works.before = () => {
+      ran++
+    }
+    let end = () => {}
+    const held = new Promise<void>(resolve => {
+      end = resolve
+    })
+    // As many as PostgreSQL runs at the same time.
+    const holders = Array.from({ length: 4 }, () => api.transaction(() => held))
+    const post = async (path: string, body: object) => {
+      const { status, headers } = await hasty.fetch(
+        new Request(`http://bank.example${path}`, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          headers: { 'content-type': 'application/json' },
+        }),
+      )
+      return [status, headers.get('retry-after')]
+    }
+    const steps = [{ method: 'POST', path: '/accounts/act' }]
+    const answers = await Promise.all([
+      post('/accounts/act', {}),
+      post('/orders', { text: 'late' }),
+      post('/orders', [{ text: 'late' }]),
+      post('/batch', steps),
+    ])
+    expect(answers).toEqual(Array(4).fill([503, expect.stringMatching(/^\d+$/)]))
+    end()
+    await Promise.all(holders)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect([ran, await api.collection(orders).count()]).toEqual([0, 1])
+    await api.close()
+  })
+
   it('writers that meet at one item with such hooks wait in line: each runs twice at most', async () => {
     const { api, orders, works, order } = await bank(await open())
     const writers = 30

@@ -111,18 +111,21 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
   })
 
   // Its tests hold locks while as many statements wait as that pool has processes.
-  describe('with as many processes as its tests hold at once', () => {
-    let wide: PgBouncer
-    beforeAll(async () => {
-      wide = await startPgBouncer(postgres().url, { size: 12 })
-    })
-    afterAll(() => wide.stop())
-    severalStores({
-      connect: (max = 8) => open({ reuse: true, connectionString: wide.url, max } as object).db,
-      waiting: waitingFor,
-      locked: lockedBy(() => openPostgres()),
-    })
-  })
+  describe.each([false, true])(
+    'as many processes as its tests hold, reuseStatements: %s',
+    reuse => {
+      let wide: PgBouncer
+      beforeAll(async () => {
+        wide = await startPgBouncer(postgres().url, { size: 12 })
+      })
+      afterAll(() => wide.stop())
+      severalStores({
+        connect: (max = 8) => open({ reuse, connectionString: wide.url, max } as object).db,
+        waiting: waitingFor,
+        locked: lockedBy(() => openPostgres()),
+      })
+    },
+  )
 
   test('open says that reuseStatements is of no use, and requests are answered', async () => {
     await through({}, async connectionString => {
