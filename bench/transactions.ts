@@ -31,15 +31,35 @@ const ACCOUNTS = 5
 
 type StoreName = 'memory' | 'sqlite' | 'reader' | 'postgres'
 
-/** The writes of a burst, by the number of the connection. */
-const BURSTS: readonly (readonly [name: string, path: string, body: (at: number) => object])[] = [
-  ['plain creates', '/notes', () => ({ text: 'a note' })],
-  ['creates with onDelete', '/children', () => ({ text: 'a child', parent_id: 1 })],
-  [
-    'transfers',
-    '/accounts/transfer',
-    at => ({ from: 1 + (at % ACCOUNTS), to: 1 + ((at + 1 + (at % (ACCOUNTS - 1))) % ACCOUNTS) }),
-  ],
+/** A write of a burst, by the number of the connection. */
+interface Burst {
+  readonly title: string
+  readonly path: string
+  readonly body: (at: number) => object
+  readonly method?: string
+}
+
+const BURSTS: readonly Burst[] = [
+  { title: 'plain creates', path: '/notes', body: () => ({ text: 'a note' }) },
+  {
+    title: 'creates with onDelete',
+    path: '/children',
+    body: () => ({ text: 'a child', parent_id: 1 }),
+  },
+  {
+    title: 'transfers',
+    path: '/accounts/transfer',
+    body: at => ({
+      from: 1 + (at % ACCOUNTS),
+      to: 1 + ((at + 1 + (at % (ACCOUNTS - 1))) % ACCOUNTS),
+    }),
+  },
+  {
+    title: 'patches of one item, audited by a hook',
+    path: '/orders/1',
+    body: at => ({ text: `change ${at}` }),
+    method: 'PATCH',
+  },
 ]
 
 if (process.send) await serve(positionals[0] as StoreName, positionals[1] ?? '')
@@ -81,6 +101,20 @@ async function serve(name: StoreName, database: string): Promise<void> {
     store: store('notes'),
     id: 'integer',
   })
+  const orders = defineCollection({
+    name: 'orders',
+    schema: text,
+    store: store('orders'),
+    id: 'integer',
+    hooks: {
+      transaction: true,
+      after: {
+        async patch({ collection }) {
+          await collection(notes).create({ text: 'changed' })
+        },
+      },
+    },
+  })
   const accounts = defineCollection({
     name: 'accounts',
     schema: z.object({ balance: z.int() }),
@@ -101,12 +135,13 @@ async function serve(name: StoreName, database: string): Promise<void> {
     },
   })
   const api = defineApi({
-    collections: [parents, children, notes, accounts],
+    collections: [parents, children, notes, orders, accounts],
     onError: () => undefined,
   })
   await api.collection(parents).create({ text: 'the first' })
   await api.collection(children).create({ text: 'a child', parent_id: 1 })
   await api.collection(notes).create({ text: 'a note' })
+  await api.collection(orders).create({ text: 'an order' })
   for (let at = 0; at < ACCOUNTS; at++) await api.collection(accounts).create({ balance: 0 })
   await answerQuestions(harden(createServer(api.handler)).listen(0, '127.0.0.1'), {
     /** Gives the first parent many children. */
@@ -129,9 +164,9 @@ async function measure(): Promise<void> {
   const rows: string[][] = []
   for (const name of options.stores.split(',') as StoreName[]) {
     const databases = await openDatabases(name === 'postgres' ? 'postgres' : 'sqlite')
-    for (const [title, path, body] of BURSTS) {
+    for (const each of BURSTS) {
       const server = await child(script, [name, await databases.fresh()])
-      rows.push([`${name}: ${title}`, ...(await burst(server, path, body))])
+      rows.push([`${name}: ${each.title}`, ...(await burst(server, each))])
       server.process.kill()
       process.stderr.write('.')
     }
@@ -155,16 +190,12 @@ async function measure(): Promise<void> {
 }
 
 /** Sends all writes at once, and good requests one after another until all are answered. */
-async function burst(
-  { port }: Child,
-  path: string,
-  body: (at: number) => object,
-): Promise<string[]> {
+async function burst({ port }: Child, { path, body, method }: Burst): Promise<string[]> {
   for (let warm = 0; warm < 200; warm++) await askForItem(port)
-  await send(port, path, body(0))
+  await send(port, path, body(0), method)
   const started = performance.now()
   let ended = false
-  const writes = Array.from({ length: CONNECTIONS }, (_, at) => send(port, path, body(at)))
+  const writes = Array.from({ length: CONNECTIONS }, (_, at) => send(port, path, body(at), method))
   const all = Promise.all(writes).finally(() => {
     ended = true
   })
