@@ -24,7 +24,10 @@ export function getProperty(value: Json | undefined, name: string): Json | undef
 /** Returns an item without these properties. */
 export function omit(item: Item, names: ReadonlySet<string>): Item {
   if (names.size === 0) return item
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
+  const rest: Item = {}
+  // Not by `fromEntries`: lists do this for each item.
+  for (const [name, value] of Object.entries(item)) if (!names.has(name)) rest[name] = value
+  return rest
 }
 
 /** The names of an object that has no others. */

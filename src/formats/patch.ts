@@ -73,7 +73,7 @@ function apply(work: PatchWork, operation: Json, at: number): void {
       break
     case 'replace': {
       const value = requireValue(operation, at)
-      find(work, path, at)
+      requirePresent(work, path, at)
       // A property is assigned, and so keeps its place.
       if (Array.isArray(findParent(work, path, at))) remove(work, path, at)
       put(work, path, value, at)
@@ -116,7 +116,7 @@ function requireValue(operation: Item, at: number): Json {
   return value
 }
 
-/** Parses a JSON Pointer to its tokens; the first is empty. */
+/** Parses a JSON Pointer to its tokens; the first is empty. @throws HttpError 400 */
 function parsePointer(
   { options: { writeOnly } }: PatchWork,
   operation: Item,
@@ -131,12 +131,23 @@ function parsePointer(
     throw malformed(`Operation ${at} is on the whole item; here each names a property`)
   const tokens = text.split('/').map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
   for (const token of tokens) checkName(token, text)
+  const [, name = '', ...below] = tokens
+  if (below.length > 0 && writeOnly.has(name)) {
+    const message = `Operation ${at} is on a part of ${JSON.stringify(name)}, which can only be written as a whole`
+    throw new HttpError(400, [{ message, field: name, type: 'unknown_field' }])
+  }
   return tokens
 }
 
 function printPointer(path: readonly string[]): string {
   const text = path.map(token => token.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
   return JSON.stringify(text.slice(0, 64))
+}
+
+/** Requires a value to change, except a write-only one: whether it is there is not told. @throws HttpError 409 */
+function requirePresent(work: PatchWork, path: readonly string[], at: number): void {
+  const [, name = ''] = path
+  if (!work.options.writeOnly.has(name)) find(work, path, at)
 }
 
 /** Reads a value for the client. @throws HttpError 400 for a write-only one. */
@@ -190,7 +201,7 @@ function put(work: PatchWork, path: readonly string[], value: Json, at: number):
 }
 
 function remove(work: PatchWork, path: readonly string[], at: number): void {
-  find(work, path, at)
+  requirePresent(work, path, at)
   const parent = findParent(work, path, at)
   const token = path.at(-1) ?? ''
   if (Array.isArray(parent)) parent.splice(Number(token), 1)

@@ -9,7 +9,7 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  * @param id a name for the schema, that no other one of the document has.
  */
 export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
-  const { schema, roles, hidden } = collection
+  const { schema, roles, hidden, fieldAccess } = collection
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
     const readable = mapProperties(object, (name, property) => {
@@ -20,7 +20,10 @@ export function itemSchema(collection: CollectionDefinition, id: string): JsonSc
     return {
       ...rest,
       properties: { ...added, ...properties },
-      required: [...new Set([...Object.keys(added), ...required])],
+      required: [...new Set([...Object.keys(added), ...required])].filter(
+        // Only some principals get it.
+        name => fieldAccess?.get(name)?.read === undefined,
+      ),
     }
   }
   return embedSchema(schema, { io: 'output', id, change })
@@ -40,7 +43,7 @@ export function bodySchema(
   { operation, filled, files = false }: BodyOptions,
   id: string,
 ): JsonSchema {
-  const { shape, schema, roles, unknown } = collection
+  const { shape, schema, roles, unknown, fieldAccess = [], view } = collection
   const replaces = operation !== 'create'
   // A PUT takes back what GET gave: these properties may stand in it.
   const ignored = replaces ? serverProperties(collection) : {}
@@ -48,6 +51,8 @@ export function bodySchema(
     filled,
     ...(replaces ? [shape.identity.name] : []),
     ...(roles?.readOnly.keys() ?? []),
+    // The whole is for all clients: those that may not write it send nothing.
+    ...(view ? [] : [...fieldAccess].flatMap(([name, { write }]) => (write ? [name] : []))),
     ...(operation === 'replace' && roles ? [...roles.writeOnly, ...roles.immutable] : []),
   ])
   const change = (object: JsonSchema) => {

@@ -223,7 +223,8 @@ async function run(
   response: CookieResponse,
   transaction: RunningTransaction | undefined,
 ): Promise<ActionOutcome> {
-  const { collection } = context.target
+  /** What the action does not copy by mistake into its result. */
+  const collection = context.resultView(context.target.collection)
   let stored = current
   const item = current && toProgramItem(collection, current)
   /** The items that the action got, each by the object that it got. */

@@ -271,8 +271,9 @@ export class CallContext implements ListOptions {
   /** Returns a collection as it is to be in the result: for a program that acts for a principal as the client sees it. */
   resultView(collection: CollectionDefinition): CollectionDefinition {
     const { api, principal, forClient, system } = this
-    const isForAll = system || !(forClient || principal) || api.schemes.length === 0
-    return isForAll ? collection : findView(collection, principal)
+    if (collection.view || system || !(forClient || principal) || api.schemes.length === 0)
+      return collection
+    return findView(collection, principal)
   }
 
   /** Forgets the target: the answer is the same as where nothing exists. */

@@ -3,6 +3,7 @@
 import { getValue } from '../base/paths.ts'
 import { type Awaitable, andThen, type Item } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
+import { toWhole } from '../model/compile/compile-views.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
@@ -161,7 +162,8 @@ export function buildRowFilter(
     return seeThrough(context, collection, visible.through, transaction)
   const rule = visible(context.principal)
   if (rule === undefined && context.inProcess && !context.principal) warnOfNothing(collection)
-  const where = rule === undefined ? undefined : filtersOf(collection, rule)
+  // It may compare what the principal does not see.
+  const where = rule === undefined ? undefined : filtersOf(toWhole(collection), rule)
   if (where?.length === 0) return undefined
   if (!where) return { where: [nothing(collection)], sees: () => false }
   return { where, sees: matcher({ where }, collection.shape.fields) }

@@ -28,6 +28,8 @@ export interface Def {
   readonly readOnly: string
   readonly writeOnly: string
   readonly immutable: string
+  /** The roles of fields as they are declared: some are read by some principals only. */
+  readonly roles: unknown
   /** The operations that the declaration names: `never` where it names none, and allows all. */
   readonly operations: Operation
   /** The paths that `search` looks through: `never` where there is no search. */
@@ -50,6 +52,7 @@ export interface UnknownDef extends Def {
   readonly readOnly: never
   readonly writeOnly: never
   readonly immutable: never
+  readonly roles: unknown
   readonly binary: never
 }
 
@@ -90,6 +93,7 @@ export interface Made<
   readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>
+  readonly roles: Roles
   readonly operations: Operations
   readonly search: Search
   readonly binary: 'absent' extends keyof Blobs
@@ -124,13 +128,13 @@ export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D
 
 /**
  * An item as operations return it: frozen, without its write-only properties. A program reads a file as its
- * record, a client as its address. The type ignores two options: with `timestamps: false` there are no dates,
+ * record, a client as its address. What only some principals read a client may lack. The type ignores two options: with `timestamps: false` there are no dates,
  * and with `idField: 'identifier'` no `id`.
  */
 export type DefItem<D extends Def> = (D['by'] extends 'client'
   ? [D['binary']] extends [never]
-    ? Readonly<Readable<D>>
-    : Addressed<Readable<D>, D['binary']>
+    ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
+    : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>
   : Readonly<Readable<D>>) &
   ServerFields<IdOf<D>>
 
@@ -140,6 +144,12 @@ export type DefCompared<D extends Def> = D['by'] extends 'client'
   : DefItem<D>
 
 type Readable<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']>
+
+/** The names of the fields that only some principals read. */
+type LimitedIn<D extends Def> = NamesWith<D['roles'], { readonly read: unknown }>
+
+/** Makes properties optional. Without any it costs the type checker nothing. */
+type Maybe<T, K extends string> = [K] extends [never] ? T : Without<T, K> & Only<T, K>
 
 type IsFile<V> = unknown extends V ? false : Extract<V, BlobRecord> extends never ? false : true
 
