@@ -48,6 +48,7 @@ export type {
   OperationEvent,
   RunContext,
   Transaction,
+  TransactionOptions,
 } from './model/types/hooks.ts'
 export type { Filters, Query } from './model/types/list-query.ts'
 export type { Operation } from './model/types/operation.ts'

@@ -158,6 +158,7 @@ test('rest-conventions', async () => {
       "type Store",
       "type Target",
       "type Transaction",
+      "type TransactionOptions",
       "type VersionOptions",
       "type VersionedApi",
       "type WriteOptions",
@@ -411,8 +412,13 @@ test('rest-conventions/types', async () => {
       "type DefMerge",
       "type DefStored",
       "type Made",
+      "type Matching",
       "type OperationsOf",
+      "type ResourceOf",
+      "type Selected",
+      "type ServerFields",
       "type UnknownDef",
+      "type WholeQuery",
     ]
   `)
 })

@@ -510,12 +510,23 @@ test('declarations of an api with files compile in another project', async () =>
     import { z } from 'zod'
     export const photo = blob()
     export const Photo = z.object({ comment: z.string(), photo: blob(), thumb: blob().nullable() })
-    export const photos = defineCollection({ name: 'photos', schema: Photo, store: memoryStore(), blobs: memoryBlobs() })
-    export const api = defineApi({ collections: { photos } })
+    export const photos = defineCollection({
+      name: 'photos', schema: Photo, store: memoryStore(), blobs: memoryBlobs(), search: ['comment'],
+      actions: {
+        act: { on: 'item', input: z.object({ offer: z.number() }), output: 'item', run: ({ update }) => update({}) },
+        sum: { on: 'collection', output: z.object({ n: z.int() }), run: () => ({ n: 1 }) },
+      },
+    })
+    export const api = defineApi({ collections: { photos }, batch: true })
     export const calls = api.collection(photos)
     export const first = () => calls.list({ fields: ['id', 'comment'], sort: 'comment' }).first()
     export const client = createClient<typeof api>('https://api.example')
-    export const create = client.photos.create
+    const remote = client.photos
+    export const { batch } = client
+    export const { create, read, replace, patch, change, list, count, search, act, sum, actions } = remote
+    export const { delete: remove } = remote
+    export const own = { ...calls }
+    export const { collection, transaction, fetch, handler, asSystem } = api
     `,
   )
   const options = {
@@ -529,13 +540,24 @@ test('declarations of an api with files compile in another project', async () =>
   )
   await write(
     'consumer.ts',
-    `import { calls, create, first } from './emitted/files.js'
+    `import { act, batch, calls, count, create, first, list, own, transaction } from './emitted/files.js'
     const made = await create({ comment: 'x', photo: { data: '' }, thumb: null })
     const comment: string | undefined = (await first())?.comment
     // @ts-expect-error It is no any.
     made.colour
     // @ts-expect-error It is no any either.
     await calls.create({ comment, photo: 1, thumb: null })
+    const [{ photo_url }] = await batch(steps => [steps.photos.read(made.id)])
+    const address: string = photo_url
+    // @ts-expect-error A misspelt filter.
+    await count({ coment: address })
+    // @ts-expect-error A property that fields leaves out.
+    ;(await list({ fields: ['id'] }).first())?.comment
+    // @ts-expect-error A misspelt input.
+    await act(made, { ofer: 1 })
+    await transaction(async tx => tx.collection('photos').patch(made.id, { comment: address }), { signal: AbortSignal.timeout(1) })
+    // @ts-expect-error The stored file has a size, no address.
+    ;(await own.read('x')).photo_url
     `,
   )
   expect(await compile('consumer', { ...options, noEmit: true }, 'consumer.ts')).toBe('')

@@ -8,6 +8,9 @@ export type {
   DefMerge,
   DefStored,
   Made,
+  ServerFields,
   UnknownDef,
 } from '../model/types/collection-types.ts'
+export type { ResourceOf } from '../model/types/hooks.ts'
+export type { Matching, Selected, WholeQuery } from '../model/types/list-query.ts'
 export type { ActionsOf, CreateOptions, OperationsOf } from '../model/types/resource.ts'
