@@ -194,6 +194,33 @@ test('PostgreSQL: after a conflict a transaction is the next, and runs alone', a
   await store.close()
 })
 
+test.each([
+  [1, 1],
+  [3, 1],
+  [5, 3],
+  [8, 4],
+])(
+  'PostgreSQL with a pool of %i runs %i at the same time, whatever other pools have',
+  async (max, width) => {
+    openPostgres({ max: 1 })
+    const db = openPostgres({ max })
+    const store = attached(sqlStore({ db, table: table(), create: true }))
+    await store.open?.()
+    let running = 0
+    let most = 0
+    const work = async () => {
+      most = Math.max(most, ++running)
+      while (most < width) await new Promise(resolve => setTimeout(resolve, 1))
+      // Time for one more.
+      await new Promise(resolve => setTimeout(resolve, 10))
+      running--
+    }
+    await Promise.all(Array.from({ length: 8 }, () => store.transaction?.([store], work)))
+    expect(most).toBe(width)
+    await store.close()
+  },
+)
+
 test('a table that cannot be served ends no transaction that leaves it alone', async () => {
   const db = await openDatabase()
   const good = attached(sqlStore({ db, table: 'good', create: true }))

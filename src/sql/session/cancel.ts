@@ -35,9 +35,18 @@ interface PgClient {
   query(...input: readonly unknown[]): unknown
 }
 
+/** The options of a pool of pg, as far as they are used here. */
+export interface PoolOptions {
+  /** How many connections it has. */
+  readonly max?: number | undefined
+  /** Makes its sockets. */
+  readonly stream?: unknown
+}
+
 /** A connection of Kysely whose client of pg is known. */
 export interface CancelLink {
   readonly client: object
+  readonly pool: PoolOptions
   /** Whether a pooler is in between: the process of the server is another than the client was told. */
   readonly pooled: boolean
   /** Asks the server to end the statement that runs, whichever that is. */
@@ -56,19 +65,16 @@ export function isMarker(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith(MARKER)
 }
 
-/**
- * Has a client of pg tell which one it is when it sends a marker.
- * @param stream makes the sockets of its pool, where that has an option for it.
- */
-export function watchMarkers(client: object, stream: unknown): void {
+/** Has a client of pg tell which one it is when it sends a marker. */
+export function watchMarkers(client: object, pool: PoolOptions): void {
   // One that is made of libpq has no connection in JavaScript.
   if (!isClient(client)) return
   const { query } = client
-  const cancel = () => sendCancel(client, stream)
+  const cancel = () => sendCancel(client, pool.stream)
   client.query = (...input) => {
     const [statement] = input
     const text = typeof statement === 'string' ? statement : Object(statement).text
-    if (isMarker(text)) marked.set(text, { client, told: client.processID, cancel })
+    if (isMarker(text)) marked.set(text, { client, pool, told: client.processID, cancel })
     return query.call(client, ...input)
   }
 }

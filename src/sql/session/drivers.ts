@@ -1,6 +1,6 @@
 // Wrappers of drivers: statements are prepared once, and lost or silent connections are noticed.
 import type { PostgresPool as KyselyPool, SqliteDatabase, SqliteStatement } from 'kysely'
-import { watchMarkers } from './cancel.ts'
+import { type PoolOptions, watchMarkers } from './cancel.ts'
 import { type DirectDatabase, noteMarker } from './direct.ts'
 import { MAX_STATEMENTS, wrapPool } from './prepared.ts'
 
@@ -93,7 +93,7 @@ export interface PostgresClient {
 
 /** The pool of pg, as far as it is used here. */
 export interface PostgresPool {
-  readonly options?: { readonly max?: number | undefined; readonly stream?: unknown }
+  readonly options?: PoolOptions
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
@@ -110,19 +110,6 @@ export interface PreparePostgresOptions {
   readonly socketTimeout?: number | undefined
 }
 
-/** How many transactions of one database run at the same time, where its pool is large enough. */
-const MAX_TRANSACTIONS = 4
-/** How many connections of a pool transactions leave to other calls. */
-const LEFT_CONNECTIONS = 2
-
-/** The size of the smallest pool: Kysely does not tell which one is its own. */
-let smallestPool = Number.POSITIVE_INFINITY
-
-/** How many transactions of one PostgreSQL this process runs at the same time. */
-export function findTransactionWidth(): number {
-  return Math.max(1, Math.min(MAX_TRANSACTIONS, smallestPool - LEFT_CONNECTIONS))
-}
-
 /**
  * Prepares a pool of pg once, before it is used. Without listeners for lost connections Node ends the
  * process. A call that a lost connection was serving throws an `UnavailableError`; the pool replaces
@@ -135,12 +122,11 @@ export function preparePostgres<Pool extends PostgresPool>(
 ): Pool {
   const { onError = () => {}, socketTimeout = 60_000 } =
     typeof options === 'function' ? { onError: options } : options
-  smallestPool = Math.min(smallestPool, pool.options?.max ?? smallestPool)
   pool.on('error', onError)
   // A connection in use calls only its own listeners.
   pool.on('connect', client => {
     client.on('error', onError)
-    watchMarkers(client, pool.options?.stream)
+    watchMarkers(client, pool.options ?? {})
     const socket = client.connection?.stream
     socket?.setTimeout?.(socketTimeout, () => socket.destroy())
   })

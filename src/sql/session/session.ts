@@ -283,7 +283,8 @@ export class Session implements StatementSession {
     if (!this.#isSingle) {
       return this.#executor.provideConnection(async connection => {
         const link = await findLink(connection)
-        if (!link) this.#warn()
+        if (link) this.#shared.poolSize ??= link.pool.max
+        else this.#warn()
         return work(connection, link)
       })
     }

@@ -1,7 +1,6 @@
 // What all stores of one database share: its connections, and the lines of work on them.
 import type { Kysely, QueryExecutor } from 'kysely'
 import { TransactionQueue } from '../../store/transaction-queue.ts'
-import { findTransactionWidth } from './drivers.ts'
 
 /** The user's Kysely, as far as a session needs it. */
 export type AnyKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
@@ -14,6 +13,8 @@ export interface SharedDatabase {
   single: boolean
   /** The last turn on the only connection. */
   turn: Promise<unknown>
+  /** How many connections its pool has, where that is known. */
+  poolSize?: number | undefined
   /** Whether it was said that its statements cannot be cancelled. */
   warned?: boolean
   /** How many transactions run, or wait for their turn. */
@@ -22,6 +23,11 @@ export interface SharedDatabase {
   /** Slow reads: how many run, and those that wait. */
   readonly slow: { running: number; readonly waiting: (() => void)[] }
 }
+
+/** How many transactions of one database run at the same time, where its pool is large enough. */
+const MAX_TRANSACTIONS = 4
+/** How many connections of a pool transactions leave to other calls. */
+const LEFT_CONNECTIONS = 2
 
 /** By the adapter, which all Kyselys derived from one share. */
 const databases = new WeakMap<object, SharedDatabase>()
@@ -37,10 +43,12 @@ export function findSharedDatabase(db: AnyKysely): SharedDatabase {
     single: false,
     turn: Promise.resolve(),
     transactions: 0,
-    // The only connection of SQLite has them one after another anyway.
-    queue: new TransactionQueue(() =>
-      adapter.supportsTransactionalDdl ? findTransactionWidth() : 1,
-    ),
+    queue: new TransactionQueue(() => {
+      // The only connection of SQLite has them one after another anyway.
+      if (!adapter.supportsTransactionalDdl) return 1
+      const { poolSize = MAX_TRANSACTIONS + LEFT_CONNECTIONS } = made
+      return Math.max(1, Math.min(MAX_TRANSACTIONS, poolSize - LEFT_CONNECTIONS))
+    }),
     slow: { running: 0, waiting: [] },
   }
   databases.set(adapter, made)
