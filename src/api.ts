@@ -1,12 +1,14 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
+import type { BasePrincipal, Principal, Scheme } from './auth/scheme.ts'
 import { suggestion } from './errors.ts'
+import type { HttpRequest } from './http/message.ts'
 import { buildApi, POLICY_RULES } from './model/compile/build-api.ts'
 import { completeActions } from './model/compile/compile-actions.ts'
 import { addHooks } from './model/compile/compile-hooks.ts'
 import { relateCollections } from './model/compile/compile-references.ts'
 import { findCollectionDefinition, isCollection, keepApiDefinition } from './model/definitions.ts'
-import type { AnyCollection } from './model/types/collection-types.ts'
+import type { AnyCollection, PrincipalOfAll } from './model/types/collection-types.ts'
 import type { ActionRun } from './model/types/declaration.ts'
 import type { CollectionDefinition, VersionDefinition } from './model/types/definition.ts'
 import type {
@@ -45,6 +47,14 @@ type CollectionsOption = Collections | readonly AnyCollection[]
 
 /** What the type of an api tells of its collections. */
 type Named<C> = C extends readonly unknown[] ? Collections : C
+
+/** The principals that these collections count on, and so what `schemes` must find. */
+type PrincipalFor<C> = PrincipalOfAll<DefIn<C extends readonly (infer Each)[] ? Each : C[keyof C]>>
+/** A scheme whose principals have the claims that these collections count on. Its members are not worked out before they are used. */
+interface SchemeFor<C> extends Scheme<BasePrincipal> {
+  authenticate(request: HttpRequest, baseUrl?: string): Promise<PrincipalFor<C> | undefined>
+}
+type DefIn<T> = T extends AnyCollection ? T['def'] : never
 
 /** Hooks by collection: for collections that need each other. */
 type HooksOption<C> = {
@@ -92,11 +102,13 @@ export type ApiOptions<
   PagesOption &
   (
     | {
+        readonly schemes?: readonly SchemeFor<V[number]['collections']>[] | undefined
         /** Each as an object; `defineVersion` makes one with hooks and actions of its own. */
         readonly versions: V
         readonly collections?: undefined
       }
     | (ByName<NoInfer<C>> & {
+        readonly schemes?: readonly SchemeFor<C>[] | undefined
         /** By name (`{ cars, options }`), or as a list. */
         readonly collections: C
         /** Without a number the collections stand at the root. */
@@ -121,7 +133,10 @@ export interface Resources<C = Collections> {
    * A call of the work on the api itself is a TypeError.
    * @throws TypeError where the stores have no transactions, or are in several databases.
    */
-  transaction<R>(work: (tx: Transaction<C>) => Promise<R>, options?: TransactionOptions): Promise<R>
+  transaction<R>(
+    work: (tx: Transaction<C>) => Promise<R>,
+    options?: TransactionOptions<PrincipalFor<C> & Principal>,
+  ): Promise<R>
   /**
    * The same for jobs: calls see and change items that no row policy (`visible`) or owner lets anybody else. Schemas,
    * field roles, `immutable` and limits hold, and hooks see `system: true`. No request can become such a call.

@@ -1,6 +1,7 @@
 // `defineCollection`: checks a declaration once and makes its definition and handlers.
 
 import { buildAccess } from './auth/access.ts'
+import type { Principal } from './auth/scheme.ts'
 import { toPath } from './base/paths.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { suggestion } from './errors.ts'
@@ -45,7 +46,7 @@ import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
 // From there, so that declarations of programs find them by that name.
-import type { Def, DefChanges, DefInput, DefItem, Made } from './types/index.ts'
+import type { Def, DefChanges, DefInput, DefItem, Made, NoBlobs, None } from './types/index.ts'
 
 /** A declared collection: give it to `defineApi`, or serve it alone by its handlers. */
 export interface Collection<D extends Def = Def> extends AnyCollection, Handlers {
@@ -64,10 +65,6 @@ export type NewOf<C extends AnyCollection> = DefInput<C['def']>
 /** The input of `patch` of a collection: `ChangesOf<typeof cars>`. */
 export type ChangesOf<C extends AnyCollection> = DefChanges<C['def']>
 
-type None = Readonly<Record<never, never>>
-/** A blob store that is not given: the type of its functions stays, for one that is written in place. */
-type NoBlobs = BlobStore & { readonly absent?: never }
-
 /**
  * Defines a collection: its items and the store where they live. Its handlers serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
@@ -83,16 +80,17 @@ export function defineCollection<
   S extends SomeSchema,
   I extends keyof MadeIds = 'uuid',
   On extends Places = None,
-  In = None,
-  const Out = None,
+  In extends object = None,
+  const Out extends object = None,
   const Roles = None,
   const Owner extends string = never,
-  const Methods = None,
+  const Methods extends object = None,
   Key extends 'id' | 'identifier' = 'id',
   Operations extends Operation = never,
   Search extends string = never,
   Blobs extends BlobStore = NoBlobs,
   Binary extends BinaryForm = never,
+  Rows = never,
 >(
   options: CollectionOptions<
     N,
@@ -108,7 +106,8 @@ export function defineCollection<
     Operations,
     Search,
     Blobs,
-    Binary
+    Binary,
+    Rows
   >,
 ): Collection<
   Made<
@@ -116,16 +115,17 @@ export function defineCollection<
     S,
     I,
     On,
-    In & object,
-    Out & object,
+    In,
+    Out,
     Roles,
     NoInfer<Owner>,
-    Methods & object,
+    Methods,
     Key,
     Operations,
     Search,
     Blobs,
-    Binary
+    Binary,
+    Principal
   >
 >
 export function defineCollection(options: object): unknown {

@@ -22,6 +22,7 @@ const LAYERS = [
   'operations',
   'server',
   'collection',
+  'with-principal',
   'api',
   'index',
 ]

@@ -113,6 +113,7 @@ test('rest-conventions', async () => {
       "type Contact",
       "type CorsOptions",
       "type CreateOptions",
+      "type DefineCollection",
       "type Dialect",
       "type ErrorType",
       "type Failure",
@@ -162,6 +163,7 @@ test('rest-conventions', async () => {
       "type VersionOptions",
       "type VersionedApi",
       "type WriteOptions",
+      "withPrincipal",
       "xml",
     ]
   `)
@@ -404,6 +406,8 @@ test('rest-conventions/types', async () => {
   expect(await namesOf('types/index.ts')).toMatchInlineSnapshot(`
     [
       "type ActionsOf",
+      "type AnyPrincipal",
+      "type BasePrincipal",
       "type CreateOptions",
       "type Def",
       "type DefChanges",
@@ -413,6 +417,8 @@ test('rest-conventions/types', async () => {
       "type DefStored",
       "type Made",
       "type Matching",
+      "type NoBlobs",
+      "type None",
       "type OperationsOf",
       "type ResourceOf",
       "type Selected",

@@ -505,7 +505,7 @@ test.each([
 test('declarations of an api with files compile in another project', async () => {
   await write(
     'files.ts',
-    `import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from 'rest-conventions'
+    `import { blob, defineApi, defineCollection, memoryBlobs, memoryStore, withPrincipal } from 'rest-conventions'
     import { createClient } from 'rest-conventions/client'
     import { z } from 'zod'
     export const photo = blob()
@@ -527,6 +527,16 @@ test('declarations of an api with files compile in another project', async () =>
     export const { delete: remove } = remote
     export const own = { ...calls }
     export const { collection, transaction, fetch, handler, asSystem } = api
+    export const typed = withPrincipal<{ tenant: string }>()
+    export const { defineCollection: define } = typed
+    export const notes = define({
+      name: 'notes',
+      schema: z.object({ tenant: z.string() }),
+      store: memoryStore(),
+      visible: principal => principal && { tenant: principal.tenant },
+    })
+    export const noted = defineApi({ collections: { notes, photos } })
+    export const readNote = noted.collection(notes).read
     `,
   )
   const options = {

@@ -4,9 +4,9 @@ import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { checkOptions, FUNCTION, needed, type Rules, TEXT } from '../options.ts'
 import { parseCredentials, printChallenge } from './credentials.ts'
-import type { Principal, Scheme } from './scheme.ts'
+import type { BasePrincipal, Principal, Scheme } from './scheme.ts'
 
-export interface BasicOptions {
+export interface BasicOptions<P extends BasePrincipal = Principal> {
   /**
    * Returns the principal of the credentials, `undefined` for wrong ones. Compare secrets with
    * {@link equalsInConstantTime}, and take as long for a user that does not exist.
@@ -15,7 +15,7 @@ export interface BasicOptions {
     user: string,
     password: string,
     request: HttpRequest,
-  ) => Principal | undefined | Promise<Principal | undefined>
+  ) => P | undefined | Promise<P | undefined>
   /** Default `api`. */
   readonly realm?: string | undefined
 }
@@ -31,7 +31,9 @@ const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }
  *   verify: (user, password) => (equalsInConstantTime(password, 'secret') ? { id: user } : undefined),
  * })
  */
-export function basic(options: BasicOptions): Scheme {
+export function basic<const P extends BasePrincipal = Principal>(
+  options: BasicOptions<P>,
+): Scheme<P> {
   checkOptions('basic', options, RULES)
   const { verify, realm = 'api' } = options
   return {

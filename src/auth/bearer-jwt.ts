@@ -25,9 +25,9 @@ import {
   invalidToken,
   toPrincipal,
 } from './bearer-token.ts'
-import type { Principal, Scheme } from './scheme.ts'
+import type { BasePrincipal, Principal, Scheme } from './scheme.ts'
 
-export interface BearerJwtOptions {
+export interface BearerJwtOptions<P extends BasePrincipal = Principal> {
   /** What `iss` must be, exactly. */
   readonly issuer: string
   /**
@@ -54,7 +54,7 @@ export interface BearerJwtOptions {
   /** Default `api`. */
   readonly realm?: string | undefined
   /** Builds the principal of the claims. Default: from `sub` and `scope`. `undefined` is answered 401. */
-  readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
+  readonly principal?: ((claims: Claims) => P | undefined) | undefined
 }
 
 const ALGORITHMS: readonly string[] =
@@ -75,6 +75,9 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * import { bearerJwt } from 'rest-conventions'
  * const scheme = bearerJwt({ issuer: 'https://issuer.example', jwksUri: 'https://issuer.example/jwks' })
  */
+export function bearerJwt<const P extends BasePrincipal = Principal>(
+  options: BearerJwtOptions<P>,
+): Scheme<NoInfer<P>>
 export function bearerJwt(options: BearerJwtOptions): Scheme {
   const { issuer, audience, cache = 60, tolerance = 5 } = options
   checkJwtOptions(options)

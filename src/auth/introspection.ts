@@ -21,9 +21,9 @@ import {
   isAudience,
   toPrincipal,
 } from './bearer-token.ts'
-import type { Principal, Scheme } from './scheme.ts'
+import type { BasePrincipal, Principal, Scheme } from './scheme.ts'
 
-export interface IntrospectionOptions {
+export interface IntrospectionOptions<P extends BasePrincipal = Principal> {
   /** The introspection endpoint of the authorization server. */
   readonly endpoint: string
   /** The credentials of this api at the endpoint: HTTP Basic (RFC 6749 §2.3.1). */
@@ -39,7 +39,7 @@ export interface IntrospectionOptions {
   /** Default `api`. */
   readonly realm?: string | undefined
   /** Builds the principal of the response. Default: from `sub` and `scope`. `undefined` is answered 401. */
-  readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
+  readonly principal?: ((claims: Claims) => P | undefined) | undefined
 }
 
 /** The longest response that is read, in characters. */
@@ -65,6 +65,9 @@ const CLIENT_RULES: Rules<IntrospectionOptions['client']> = {
  * Checks bearer tokens by asking their issuer.
  * @throws TypeError for an invalid option.
  */
+export function introspection<const P extends BasePrincipal = Principal>(
+  options: IntrospectionOptions<P>,
+): Scheme<NoInfer<P>>
 export function introspection(options: IntrospectionOptions): Scheme {
   checkOptions('introspection', options, RULES)
   checkOptions('introspection, client', options.client, CLIENT_RULES)

@@ -3,13 +3,22 @@ import { AnyHttpError, type AnyIssue, type HttpError, toHttpError } from '../err
 import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
 
-/** The authenticated party that makes a request. */
-export interface Principal {
+/** What every principal has. */
+export interface BasePrincipal {
   readonly id: string
   /** Its scopes. Default none. */
   readonly scopes?: readonly string[] | undefined
+}
+
+/** A principal whose claims have no known types. */
+export interface AnyPrincipal extends BasePrincipal {
   readonly [claim: string]: unknown
 }
+
+/** The authenticated party that makes a request: `Principal<{ tenant: string }>` with claims of known types. */
+export type Principal<Claims extends object = never> = [Claims] extends [never]
+  ? AnyPrincipal
+  : { readonly [K in keyof BasePrincipal]: BasePrincipal[K] } & Readonly<Claims>
 
 /** The parameters of a challenge besides its realm (RFC 6750 §3, RFC 9728 §5.1). */
 export interface ChallengeParameters {
@@ -21,8 +30,8 @@ export interface ChallengeParameters {
   readonly resource_metadata?: string
 }
 
-/** Checks credentials: `bearerJwt()`, `introspection()`, `basic()`, or a custom one. */
-export interface Scheme {
+/** Checks credentials: `bearerJwt()`, `introspection()`, `basic()`, or a custom one. Principals of type `P` come from it. */
+export interface Scheme<P extends BasePrincipal = Principal> {
   /** Its name in `Authorization`, such as `Bearer`. */
   readonly name: string
   /**
@@ -46,7 +55,7 @@ export interface Scheme {
    * cannot be checked at the moment.
    * @param baseUrl the configured address of the api, without a slash at its end.
    */
-  authenticate(request: HttpRequest, baseUrl?: string): Promise<Principal | undefined>
+  authenticate(request: HttpRequest, baseUrl?: string): Promise<P | undefined>
 }
 
 const ANYWHERE = ['Authorization', 'Cookie']

@@ -1,5 +1,6 @@
 // The entry point `rest-conventions/types`: what inferred types of a program name in its declarations. No program
 // needs to write them.
+export type { AnyPrincipal, BasePrincipal } from '../auth/scheme.ts'
 export type {
   Def,
   DefChanges,
@@ -8,6 +9,8 @@ export type {
   DefMerge,
   DefStored,
   Made,
+  NoBlobs,
+  None,
   ServerFields,
   UnknownDef,
 } from '../model/types/collection-types.ts'

@@ -82,7 +82,7 @@ const ACCESS: Access = {
 }
 
 function apiOf(
-  schemes: readonly Scheme[],
+  schemes: Policies['schemes'],
   more: Policies & { access?: Access; hideExistence?: boolean } = {},
 ) {
   const { hideExistence = false, ...policies } = more

@@ -450,7 +450,7 @@ describe('a row policy', () => {
         schema: z.object({ owner: z.string() }),
         store: memoryStore(),
         id: 'integer',
-        visible: () => ({ [name]: { [operator]: date } }),
+        visible: () => ({ [name as 'created_at']: { [operator as 'gte']: date } }),
       })
       const api = defineApi({ collections: [cars] })
       const write = (method: string, path: string) =>

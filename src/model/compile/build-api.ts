@@ -2,7 +2,7 @@
 
 import { buildAccess } from '../../auth/access.ts'
 import { buildRateLimit } from '../../auth/rate-limit.ts'
-import { collectCredentialHeaders } from '../../auth/scheme.ts'
+import { collectCredentialHeaders, type Scheme } from '../../auth/scheme.ts'
 import { csv } from '../../formats/csv.ts'
 import { form } from '../../formats/form.ts'
 import type { Format } from '../../formats/format.ts'
@@ -86,7 +86,8 @@ export function buildApi(
       'bearerJwt without audience accepts tokens for the baseUrl of the api: set baseUrl, or audience',
     )
   }
-  const schemes = policies.schemes ?? []
+  // Whatever their principals are, claims of unknown types can be read of them.
+  const schemes = (policies.schemes ?? []) as readonly Scheme[]
   const access = buildAccess(policies.access, ['root'], 'the api')
   // Without schemes no rule counts.
   for (const { collections } of schemes.length > 0 ? newest : [])
@@ -104,7 +105,7 @@ export function buildApi(
     cors: buildCors(policies.cors),
     limits: buildLimits(policies.limits),
     schemes,
-    credentialHeaders: collectCredentialHeaders(policies.schemes),
+    credentialHeaders: collectCredentialHeaders(schemes),
     access,
     rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
     changes: policies.changes ?? 'redirect',

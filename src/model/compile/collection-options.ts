@@ -1,6 +1,6 @@
 // The options of `defineCollection`, as the type checker sees them: names are those of the schema.
 import type { AccessRule } from '../../auth/access.ts'
-import type { Principal } from '../../auth/scheme.ts'
+import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 import type { Awaitable } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
@@ -13,6 +13,7 @@ import type { Among, PathOf, Where } from '../types/list-query.ts'
 import type { Operation } from '../types/operation.ts'
 import type { ReferenceOptions } from '../types/references.ts'
 import type { Member, Resource } from '../types/resource.ts'
+import type { RowPolicy } from '../types/row-policy.ts'
 
 /** The options that name no field. */
 export interface PlainOptions {
@@ -149,6 +150,8 @@ export interface CollectionOptions<
   Search extends string = string,
   Blobs extends BlobStore = BlobStore,
   Binary extends BinaryForm = BinaryForm,
+  Rows = unknown,
+  P extends BasePrincipal = Principal,
 > extends PlainOptions {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: N
@@ -186,7 +189,7 @@ export interface CollectionOptions<
           ? Roles[F]
           : `${F & string} is no field of the schema`
       } & {
-        readonly [F in NoInfer<FieldOf<S>>]?: FieldRole
+        readonly [F in NoInfer<FieldOf<S>>]?: FieldRole<P>
       })
     | undefined
   /**
@@ -199,9 +202,9 @@ export interface CollectionOptions<
   /** The text fields that `GET /<name>/search?q=` searches. Default: no search. */
   readonly search?: readonly Among<Search, PathIn<S>>[] | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
-  readonly actions?: ActionsOption<OwnDef<S, I>, On, In, Out, Methods> | undefined
+  readonly actions?: ActionsOption<OwnDef<S, I, P>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
-  readonly hooks?: Hooks<OwnDef<S, I>> | undefined
+  readonly hooks?: Hooks<OwnDef<S, I, P>> | undefined
   /**
    * The access rules by operation or action; they count where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
    * Default: every principal may do everything.
@@ -218,7 +221,7 @@ export interface CollectionOptions<
    * Both collections need stores of one database.
    */
   readonly visible?:
-    | ((principal: Principal | undefined) => FiltersOf<OwnDef<S, I>> | undefined)
+    | RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>
     | { readonly through: NoInfer<FieldOf<S>> }
     | undefined
 }

@@ -1,4 +1,6 @@
 // The types of one declaration, in one type parameter: its items, the inputs of its operations, its names.
+import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
+import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { BlobRecord } from '../../schema/blob.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
@@ -36,12 +38,15 @@ export interface Def {
   readonly search: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
+  /** The principals that its policies, hooks and actions count on. */
+  readonly principal: BasePrincipal
   /** The kind of caller: a program may set read-only properties, and reads records of files. */
   readonly by: 'client' | 'program'
 }
 
 /** The types of a collection whose schema is not known: any property may hold anything. */
-export interface UnknownDef extends Def {
+export interface UnknownDef<P extends BasePrincipal = Principal> extends Def {
+  readonly principal: P
   readonly schema: {
     readonly _zod: {
       readonly output: Readonly<Record<string, unknown>>
@@ -56,6 +61,18 @@ export interface UnknownDef extends Def {
   readonly binary: never
 }
 
+/** A principal with the claims that all of these types of collections count on. */
+export type PrincipalOfAll<D extends Def> = (
+  D extends unknown
+    ? (principal: Counted<D['principal']>) => void
+    : never
+) extends (principal: infer P extends BasePrincipal) => void
+  ? P
+  : BasePrincipal
+
+/** Nobody counts on claims of unknown types. */
+type Counted<P> = string extends keyof P ? BasePrincipal : P
+
 /** Any collection. It compares no schemas, so that the type checker stays fast. */
 export interface AnyCollection {
   readonly name: string
@@ -64,6 +81,11 @@ export interface AnyCollection {
   /** Its items, as a store sees them. */
   readonly shape: Shape
 }
+
+/** Nothing of its kind is declared. */
+export type None = Readonly<Record<never, never>>
+/** A blob store that is not given: the type of its functions stays, for one that is written in place. */
+export type NoBlobs = BlobStore & { readonly absent?: never }
 
 /** The types of a declaration, built from those that `defineCollection` infers. */
 export interface Made<
@@ -81,6 +103,7 @@ export interface Made<
   Search,
   Blobs,
   Binary,
+  P,
 > {
   readonly name: N
   readonly schema: S
@@ -101,6 +124,7 @@ export interface Made<
     : [Binary] extends [never]
       ? 'flat'
       : Binary
+  readonly principal: P
   readonly by: 'program'
 }
 

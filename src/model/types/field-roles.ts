@@ -1,11 +1,11 @@
 // Field roles and owners, as they are declared and as they are compiled.
 import type { AccessRule } from '../../auth/access.ts'
-import type { Principal } from '../../auth/scheme.ts'
+import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 
 /** The argument of the function of a read-only property. */
-export interface FieldContext {
+export interface FieldContext<P extends BasePrincipal = Principal> {
   /** The principal that creates the item; `undefined` without credentials. */
-  readonly principal: Principal | undefined
+  readonly principal: P | undefined
 }
 
 /**
@@ -22,11 +22,17 @@ export interface FieldContext {
  *   neither it does not exist: to name it is 400 `unknown_field`. As access rules do, they count where the api has
  *   `schemes`. `readOnly` and `read` may stand together.
  */
-export type FieldRole = 'readOnly' | 'writeOnly' | 'immutable' | ReadOnlyRole | FieldAccess
+export type FieldRole<P extends BasePrincipal = Principal> =
+  | 'readOnly'
+  | 'writeOnly'
+  | 'immutable'
+  | ReadOnlyRole<P>
+  | FieldAccess
 
 /** The role of a property that the server sets. */
-export interface ReadOnlyRole extends Pick<FieldRules, 'read'> {
-  readonly readOnly: (context: FieldContext) => unknown
+export interface ReadOnlyRole<P extends BasePrincipal = Principal>
+  extends Pick<FieldRules, 'read'> {
+  readonly readOnly: (context: FieldContext<P>) => unknown
   readonly write?: undefined
 }
 

@@ -1,5 +1,5 @@
 // The types of hooks, and of the contexts that hooks and actions are called with.
-import type { Principal } from '../../auth/scheme.ts'
+import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 import type { Awaitable } from '../../base/values.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Id } from '../../store/store.ts'
@@ -18,7 +18,9 @@ import type { Callable, CallOptions, Member, Resource } from './resource.ts'
 export interface OwnDef<
   S extends SomeSchema = UnknownDef['schema'],
   I extends keyof MadeIds = keyof MadeIds,
+  P extends BasePrincipal = Principal,
 > extends Def {
+  readonly principal: P
   readonly schema: S
   readonly id: I
   readonly on: Readonly<Record<never, never>>
@@ -67,7 +69,7 @@ export interface Transaction<Named = AnyNames> {
 }
 
 /** Options of a transaction: the defaults of its calls. */
-export interface TransactionOptions extends CallOptions {
+export interface TransactionOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
   /** A collection of the database, for an api with several databases. */
   readonly of?: string | { readonly name: string } | undefined
 }
@@ -82,7 +84,7 @@ export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> 
 
 /** The properties that every context of a hook or action has. */
 export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
-  readonly principal: Principal | undefined
+  readonly principal: Own['principal'] | undefined
   /** Whether the call is one of `asSystem()`: its own calls skip row policies and owners, too. */
   readonly system: boolean
   /** Aborted when the client has gone or its time is over; of an `after` hook of what is done never. */
@@ -150,7 +152,8 @@ export interface After<D extends Def = UnknownDef, N = AnyNames> {
 }
 
 /** The context of a hook for every operation. */
-export interface OperationEvent extends HookContext {
+export interface OperationEvent<P extends BasePrincipal = Principal>
+  extends HookContext<UnknownDef<P>> {
   /** The name of the collection. */
   readonly collectionName: string
   /** The name of the operation or action. */
@@ -179,15 +182,18 @@ export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
    * action. A returned object replaces `value`: dates become texts, and changed properties are checked by the
    * schema (400). The input of an action is not checked again.
    */
-  readonly before?: HooksBy<Before<D, N>, (event: OperationEvent) => unknown>
+  readonly before?: HooksBy<Before<D, N>, (event: OperationEvent<D['principal']>) => unknown>
   /**
    * Runs after success; `result` is the item, the items, the count or the result of the action, frozen. It runs once
    * the change is committed: in a transaction after that, and not where it is undone. An error that it throws goes to
    * `onError`, and the client has its answer. It runs once for each `Idempotency-Key`.
    */
-  readonly after?: HooksBy<After<D, N>, (event: OperationEvent, result: unknown) => unknown>
+  readonly after?: HooksBy<
+    After<D, N>,
+    (event: OperationEvent<D['principal']>, result: unknown) => unknown
+  >
   /** Runs after every failure, also after a 4xx. */
-  readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
+  readonly error?: ((event: OperationEvent<D['principal']>, error: unknown) => unknown) | undefined
   /**
    * Whether `before`, the change and `after` are one transaction: all of it happens, or none. An error of `after` is
    * answered then. The database may ask for another run, so hooks may run several times, for `workTime` at most; what

@@ -1,7 +1,7 @@
 // How collections are served: the options of an api besides its collections.
 import type { Access } from '../../auth/access.ts'
 import type { RateLimitOptions } from '../../auth/rate-limit.ts'
-import type { Scheme } from '../../auth/scheme.ts'
+import type { BasePrincipal, Scheme } from '../../auth/scheme.ts'
 import type { AnyErrorType, ErrorEntry, HttpError } from '../../errors.ts'
 import type { Format } from '../../formats/format.ts'
 import type { CorsOptions } from '../../http/cors.ts'
@@ -52,7 +52,7 @@ export interface Policies {
   /** Limits of size and time for a request; each has its own default. */
   readonly limits?: LimitOptions | undefined
   /** How credentials are checked. With a scheme, all that no rule declares public needs a principal. Default none. */
-  readonly schemes?: readonly Scheme[] | undefined
+  readonly schemes?: readonly Scheme<BasePrincipal>[] | undefined
   /** The rules for the root (`root`) and for collections that have no rule (`default`). */
   readonly access?: Access | undefined
   /** How many requests a principal, or an address without one, may make. Default: no limit. */

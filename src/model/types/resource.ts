@@ -1,5 +1,5 @@
 // The callable methods of one collection: the same in process and in the client.
-import type { Principal } from '../../auth/scheme.ts'
+import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type {
   Def,
@@ -14,18 +14,18 @@ import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
 import type { Operation } from './operation.ts'
 
 /** Options of every call. `undefined` counts as not given. */
-export interface CallOptions {
+export interface CallOptions<P extends BasePrincipal = Principal> {
   /**
    * Who calls, for row policies and hooks. Default: within a hook or an action its principal, else nobody.
    * In process only: a client is authenticated by its credentials.
    */
-  readonly principal?: Principal | undefined
+  readonly principal?: P | undefined
   /** Ends the work early: the call throws the signal's reason. Default: within a hook or an action its signal. */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of a create. */
-export interface CreateOptions extends CallOptions {
+export interface CreateOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
   /**
    * Whether it is only tried: it gives what would be, and nothing is kept. Default false.
    * HttpError 400 where the store has no transactions, and for files.
@@ -34,7 +34,7 @@ export interface CreateOptions extends CallOptions {
 }
 
 /** Options of a write. Without any, a write to an item is conditional and a write to an id is not. */
-export interface WriteOptions extends CreateOptions {
+export interface WriteOptions<P extends BasePrincipal = Principal> extends CreateOptions<P> {
   /** The version that the item must have, instead of the one that was read. */
   readonly ifMatch?: string | undefined
   /** Whether to write whatever version the item has. Default false. */
@@ -93,11 +93,15 @@ export interface SearchOf<D extends Def> {
    * @example
    * const found = await cars.search('red').toArray()
    */
-  search(words: string, query?: WholeQuery<DefCompared<D>>, options?: CallOptions): List<DefItem<D>>
+  search(
+    words: string,
+    query?: WholeQuery<DefCompared<D>>,
+    options?: CallOptions<D['principal']>,
+  ): List<DefItem<D>>
   search<F extends string>(
     words: string,
     query: Query<DefCompared<D>, F, DefItem<D>>,
-    options?: CallOptions,
+    options?: CallOptions<D['principal']>,
   ): List<Selected<DefItem<D>, F>>
 }
 
@@ -108,54 +112,65 @@ export interface OperationsOf<D extends Def> {
    * @example
    * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
    */
-  list(query?: WholeQuery<DefCompared<D>>, options?: CallOptions): List<DefItem<D>>
+  list(query?: WholeQuery<DefCompared<D>>, options?: CallOptions<D['principal']>): List<DefItem<D>>
   list<F extends string>(
     query: Query<DefCompared<D>, F, DefItem<D>>,
-    options?: CallOptions,
+    options?: CallOptions<D['principal']>,
   ): List<Selected<DefItem<D>, F>>
   /**
    * Counts the items that match.
    * @example
    * const red = await cars.count({ color: 'red' })
    */
-  count(filters?: Matching<DefCompared<D>>, options?: CallOptions): Promise<number>
+  count(filters?: Matching<DefCompared<D>>, options?: CallOptions<D['principal']>): Promise<number>
   /**
    * Reads an item.
    * @throws HttpError 404
    * @example
    * const same = await cars.read(car.id)
    */
-  read(id: IdOf<D>, options?: CallOptions): Promise<DefItem<D>>
+  read(id: IdOf<D>, options?: CallOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Creates an item.
    * @throws HttpError 400, 403, 409
    * @example
    * const blue = await cars.create({ color: 'blue', price: 20 })
    */
-  create(item: DefInput<D>, options?: CreateOptions): Promise<DefItem<D>>
+  create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Creates all items of an array, or none: at most `limits.arrayItems`. The store needs transactions.
    * @throws HttpError as for one item; the `field` of an issue begins with the index: `1.color`.
    * @example
    * const [red, blue] = await cars.create([{ color: 'red', price: 1 }, { color: 'blue', price: 2 }])
    */
-  create(items: readonly DefInput<D>[], options?: CreateOptions): Promise<readonly DefItem<D>[]>
+  create(
+    items: readonly DefInput<D>[],
+    options?: CreateOptions<D['principal']>,
+  ): Promise<readonly DefItem<D>[]>
   // Again: what TypeScript infers of a function, and reports, is of its last signature.
-  create(item: DefInput<D>, options?: CreateOptions): Promise<DefItem<D>>
+  create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Replaces all values of an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
    * @example
    * await cars.replace(car, { color: 'green', price: 30 })
    */
-  replace(target: Target<D>, item: DefInput<D>, options?: WriteOptions): Promise<DefItem<D>>
+  replace(
+    target: Target<D>,
+    item: DefInput<D>,
+    options?: WriteOptions<D['principal']>,
+  ): Promise<DefItem<D>>
   /**
    * Applies a JSON Merge Patch to an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
    * @example
    * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
    */
-  patch(target: Target<D>, changes: DefChanges<D>, options?: WriteOptions): Promise<DefItem<D>>
+  patch(
+    target: Target<D>,
+    changes: DefChanges<D>,
+    options?: WriteOptions<D['principal']>,
+  ): Promise<DefItem<D>>
   /**
    * Reads an item, asks `change` for a merge patch, and applies it to just that version; again from the
    * start where the item was changed meanwhile. `change` may run several times.
@@ -166,7 +181,7 @@ export interface OperationsOf<D extends Def> {
   change(
     target: Target<D>,
     change: (item: DefItem<D>) => DefChanges<D> | Promise<DefChanges<D>>,
-    options?: CallOptions,
+    options?: CallOptions<D['principal']>,
   ): Promise<DefItem<D>>
   /**
    * Deletes an item and gives its last values.
@@ -174,7 +189,7 @@ export interface OperationsOf<D extends Def> {
    * @example
    * await cars.delete(car, { unconditional: true })
    */
-  delete(target: Target<D>, options?: WriteOptions): Promise<DefItem<D>>
+  delete(target: Target<D>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * The actions: `cars.actions.buy(car, { offer: 900 })`.
    * @example
@@ -233,10 +248,14 @@ type Result<D extends Def, Out> = Out extends 'item'
 
 type ActionCall<D extends Def, On, In, Out> = On extends 'item'
   ? In extends SomeSchema
-    ? (target: Target<D>, input: Input<In>, options?: WriteOptions) => Promise<Result<D, Out>>
-    : (target: Target<D>, options?: WriteOptions) => Promise<Result<D, Out>>
+    ? (
+        target: Target<D>,
+        input: Input<In>,
+        options?: WriteOptions<D['principal']>,
+      ) => Promise<Result<D, Out>>
+    : (target: Target<D>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
   : unknown extends On
     ? (...given: readonly unknown[]) => Promise<unknown>
     : In extends SomeSchema
-      ? (input: Input<In>, options?: CallOptions) => Promise<Result<D, Out>>
-      : (options?: CallOptions) => Promise<Result<D, Out>>
+      ? (input: Input<In>, options?: CallOptions<D['principal']>) => Promise<Result<D, Out>>
+      : (options?: CallOptions<D['principal']>) => Promise<Result<D, Out>>
