@@ -240,6 +240,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     total: options.total ?? 'exact',
     parents: findParents(name, references),
     references,
+    relations: new Map<string, never>(),
     guarded: new Set<string>(),
     children: [],
     operations: new Set(options.operations ?? OPERATIONS),

@@ -1,7 +1,7 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query.
 
-import { type Path, toPath } from './base/paths.ts'
+import type { Path } from './base/paths.ts'
 import { Remembered } from './base/remembered.ts'
 import type { Item, Json } from './base/values.ts'
 import type { ErrorEntry, ErrorType, Issue } from './errors.ts'
@@ -11,7 +11,6 @@ import { type Parameter, single } from './http/parameters.ts'
 import {
   BOUNDS,
   type FilterName,
-  findFilter,
   type InvalidName,
   parseFilterName,
   type QueryLimits,
@@ -20,8 +19,19 @@ import {
   readFilter,
   tooLong,
 } from './query/filters.ts'
+import { INCLUDE } from './query/include.ts'
+import {
+  findFilterOf,
+  isOwn,
+  mergeRelated,
+  type ParsedFilter,
+  throughSteps,
+  unsortableIssue,
+} from './query/related.ts'
+import type { QueryScope } from './query/relation.ts'
+import { type RequestedParts, readSelected, takesInclude } from './query/selected.ts'
 import { parseWhere, WHERE } from './query/where.ts'
-import { type Fields, findField, findValueField, unknownField } from './schema/fields.ts'
+import { type Fields, findField, unknownField } from './schema/fields.ts'
 import type { Filter } from './store/filter.ts'
 import {
   type Search,
@@ -34,9 +44,10 @@ import { invalidSortReason, parseSort } from './store/sort.ts'
 
 export { RESERVED } from './query/filters.ts'
 
-/** A parsed list request: the selection, and the properties to return (all where absent). */
-export interface ParsedQuery extends Selection {
-  readonly fields?: readonly Path[]
+/** A parsed list request: the selection, and what to return of each item (all of its own properties where absent). */
+export interface ParsedQuery extends Selection, RequestedParts {
+  /** Further filters, which go through relations: they must hold too. */
+  readonly related?: readonly ParsedFilter[]
 }
 
 /** What `readQuery` checks a query against. */
@@ -45,6 +56,8 @@ export interface QueryOptions {
   readonly fields: Fields
   /** The fields that `fields` may name, where they differ. */
   readonly selectable?: Fields
+  /** The collection with its relations. Default: it has none, and `include` is unknown. */
+  readonly scope?: QueryScope
   /** The name of the identifying field: the last sort key of every list. */
   readonly id: string
   /** The order where the request does not say; the id is added. */
@@ -58,6 +71,8 @@ export interface QueryOptions {
   /** How much a request may ask for. Default: the `limits` of an api. */
   readonly limits?: QueryLimits
 }
+
+const NO_SCOPE = { name: '', itemName: 'item', maxLimit: 0, relations: new Map<string, never>() }
 
 const UNORDERED =
   'since_id would miss items: ids of this collection may become visible in any order; use since'
@@ -123,18 +138,12 @@ export function readQuery(
  * single-valued parameter sent twice, and more than the limits allow.
  */
 export function compileQueryReader(options: QueryOptions): QueryReader {
-  const {
-    fields,
-    selectable = fields,
-    id,
-    createdAt,
-    ordered = true,
-    search: searched,
-    limits = LIMITS,
-  } = options
+  const { fields, selectable = fields, id, search: searched, limits = LIMITS } = options
+  const scope = options.scope ?? { ...NO_SCOPE, fields, readable: selectable, selectable }
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
   if (!fields.has(WHERE)) reserved.add(WHERE)
+  if (options.scope && takesInclude(options.scope)) reserved.add(INCLUDE)
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
   const defaultSort = withTieBreak(options.sort ?? [], id)
   const names = new Remembered<FilterName | InvalidName>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
@@ -142,7 +151,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
 
   function findName(name: string): FilterName | InvalidName {
     const parts = parseFilterName(name)
-    if (parts) return findFilter(parts.dotted, parts.word, fields)
+    if (parts) return findFilterOf(parts.dotted, parts.word, scope)
     return { key: name, issue: unknownField(name, fields, name.slice(0, 64)) }
   }
 
@@ -156,7 +165,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       issues.push({ message, field: 'sort', type: 'too_many_sort_keys' })
       return { sort: defaultSort, issues }
     }
-    checkSortKeys(keys, fields, issues)
+    checkSortKeys(keys, scope, issues)
     return { sort: withTieBreak(keys, id), issues }
   }
 
@@ -174,93 +183,82 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       else groups.push({ name: found, texts: [value] })
     }
 
-    const selected = seen.has('fields')
-      ? readFields(parameters, selectable, issues, limits)
-      : undefined
+    const selected =
+      seen.has('fields') || seen.has(INCLUDE)
+        ? readSelected(parameters, scope, issues, limits)
+        : undefined
     const search =
       searched && seen.has('q') ? readSearch(parameters, searched, limits, issues) : undefined
     const where: Filter[] = []
+    const related: ParsedFilter[] = []
     let count = groups.length
     if (seen.has(WHERE)) {
       const text = single(parameters, WHERE, issues) ?? ''
-      const tree = parseWhere(text, fields, limits, issues)
-      where.push(...tree.filters)
+      const tree = parseWhere(text, scope, limits, issues)
+      for (const filter of tree.filters) (isOwn(filter) ? where : related).push(filter)
       count += tree.count
     }
     if (count > limits.filters) {
       const message = `A list may have at most ${limits.filters} filters, not ${count}`
       issues.push({ message, type: 'too_many_filters' })
     } else {
+      const through: ParsedFilter[] = []
       for (const { name, texts } of groups) {
         if ('issue' in name) issues.push(name.issue)
         else {
           const filter = readFilter(name, texts, limits, issues)
-          if (filter) where.push(filter)
+          if (filter && name.steps) through.push(throughSteps(filter, name))
+          else if (filter) where.push(filter)
         }
       }
+      if (through.length > 0) related.push(...mergeRelated(through))
     }
-    for (const bound of BOUNDS) {
-      const [name] = bound
-      if (!seen.has(name)) continue
-      if (name === 'since_id' && !ordered) {
-        issues.push({ message: UNORDERED, field: name, type: 'not_filterable' })
-        continue
-      }
-      const field = name.endsWith('_id') ? id : createdAt
-      const filter = readBound(bound, parameters, field, fields, issues)
-      if (filter) where.push(filter)
-    }
+    where.push(...readBounds(parameters, seen, options, issues))
     let sort: readonly SortKey[] = defaultSort
     if (seen.has('sort')) {
       const read = sorts.get(single(parameters, 'sort', issues) ?? '', readSort)
       issues.push(...read.issues)
       sort = read.sort
     }
-    if (!selected && !search) return { where, sort }
-    return { where, sort, ...(selected && { fields: selected }), ...(search && { search }) }
+    const plain = { where, sort, ...selected, ...(search && { search }) }
+    return related.length === 0 ? plain : { ...plain, related }
   }
 }
 
+/** Reads the bounds of the creation date and of the id. @param seen the names of parameters that are no filters. */
+function readBounds(
+  parameters: readonly Parameter[],
+  seen: ReadonlySet<string>,
+  { fields, id, createdAt, ordered = true }: QueryOptions,
+  issues: Issue[],
+): Filter[] {
+  const filters: Filter[] = []
+  for (const bound of BOUNDS) {
+    const [name] = bound
+    if (!seen.has(name)) continue
+    if (name === 'since_id' && !ordered) {
+      issues.push({ message: UNORDERED, field: name, type: 'not_filterable' })
+      continue
+    }
+    const field = name.endsWith('_id') ? id : createdAt
+    const filter = readBound(bound, parameters, field, fields, issues)
+    if (filter) filters.push(filter)
+  }
+  return filters
+}
+
 /** Reports the sort keys that no field has, and those that have no order. */
-function checkSortKeys(keys: readonly SortKey[], fields: Fields, issues: Issue[]): void {
+function checkSortKeys(keys: readonly SortKey[], scope: QueryScope, issues: Issue[]): void {
+  const { fields } = scope
   for (const { path } of keys) {
     const dotted = path.join('.')
     const field = findField(fields, path)
-    if (!field) issues.push(unknownField(dotted, fields, 'sort'))
+    if (!field) issues.push(unsortableIssue(dotted, scope) ?? unknownField(dotted, fields, 'sort'))
     const reason = field && invalidSortReason(field)
     if (reason === undefined) continue
     const message = `${dotted} ${reason}: it has no order`
     issues.push({ message, field: 'sort', type: 'not_sortable' })
   }
-}
-
-/** Reads the `fields` parameter alone, for requests that have nothing to filter. The paths are in the order of the table. */
-export function readFields(
-  parameters: readonly Parameter[],
-  fields: Fields,
-  issues: Issue[],
-  { parameters: max }: Pick<QueryLimits, 'parameters'> = LIMITS,
-): Path[] | undefined {
-  const text = single(parameters, 'fields', issues)
-  if (text === undefined) return undefined
-  const names = new Set(text.split(',').filter(name => name !== ''))
-  const invalid = (message: string, type: ErrorType) => {
-    issues.push({ message, field: 'fields', type })
-    return []
-  }
-  if (names.size === 0) return invalid('fields names no field', 'invalid_fields')
-  if (names.size > max) {
-    return invalid(
-      `fields names ${names.size} fields; at most ${max} are allowed`,
-      'too_many_fields',
-    )
-  }
-  for (const name of names) {
-    if (!findValueField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
-  }
-  const order = [...fields.keys()]
-  const position = ([name = '']: Path) => order.indexOf(name)
-  return [...names].map(toPath).sort((a, b) => position(a) - position(b))
 }
 
 function readSearch(

@@ -23,6 +23,7 @@ export const csv: Format = {
   extensions: ['csv'],
   types: ['text/csv'],
   streams: true,
+  tabular: true,
   write: printCsv,
   readItems: readCsv,
 }

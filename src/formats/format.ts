@@ -6,6 +6,7 @@ import type { Limits } from '../http/limits.ts'
 import type { HeaderList, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Stored } from '../store/store.ts'
+import type { NestedItem } from './nested.ts'
 
 /** The content of a response before a format prints it. */
 export type Representation =
@@ -17,6 +18,8 @@ export type Representation =
       readonly data: Item
       /** The stored item that `data` is, where nothing was selected or added: its text is printed once. */
       readonly stored?: Stored | undefined
+      /** The item with what it includes, where it includes something: the texts are joined. */
+      readonly nested?: NestedItem | undefined
     }
   | {
       readonly kind: 'list'
@@ -26,6 +29,8 @@ export type Representation =
       readonly fields: Fields
       readonly data: readonly Item[]
       readonly stored?: readonly Stored[] | undefined
+      /** The items with what they include, where they include something: their texts are joined. */
+      readonly nested?: readonly NestedItem[] | undefined
     }
   | {
       /** A whole list in batches, for formats that stream. */
@@ -107,6 +112,8 @@ export interface Format {
   readonly types: readonly string[]
   /** Whether lists are printed whole, as a stream, without pages. */
   readonly streams?: boolean
+  /** Whether an item is a row of a table: then a list of related items cannot be included. */
+  readonly tabular?: boolean
   /** Whether its bodies are forms, which may contain `_method`. */
   readonly form?: boolean
   /** Whether a body in this format is answered in it, where `Accept` is absent or `*\/*`. Default false. */

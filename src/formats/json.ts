@@ -6,6 +6,7 @@ import { printItem } from '../store/printed.ts'
 import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
 import { checkJson, isValidJson, tooDeep } from './json-value.ts'
+import { printNested } from './nested.ts'
 import { readText } from './read-body.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -30,8 +31,11 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
 function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
-    case 'list':
-      return JSON.stringify(representation.data)
+      return representation.nested?.print().text ?? JSON.stringify(representation.data)
+    case 'list': {
+      const { nested } = representation
+      return nested ? printNested(nested).text : JSON.stringify(representation.data)
+    }
     case 'document':
       return representation.text ?? JSON.stringify(representation.data)
     case 'errors': {

@@ -20,9 +20,21 @@ export function collectionOf(target: RouteTarget): CollectionDefinition | undefi
  * @throws HttpError 401, 403, or 404 where the collection hides what exists
  */
 export function authorize(context: Caller, operations: readonly string[]): void {
-  const { api, target, request, authenticated, principal, base } = context
-  if (context.inProcess || api.schemes.length === 0 || !target) return
-  const collection = collectionOf(target)
+  const { target } = context
+  if (target) requireAccess(context, collectionOf(target), operations)
+}
+
+/**
+ * Refuses a client that may do none of these operations to a collection, or to the root.
+ * @throws HttpError as {@link authorize} does.
+ */
+export function requireAccess(
+  context: Caller,
+  collection: CollectionDefinition | undefined,
+  operations: readonly string[],
+): void {
+  const { api, request, authenticated, principal, base } = context
+  if (context.inProcess || api.schemes.length === 0) return
   const rules = operations.map(operation => findAccessRule(api, collection, operation))
   if (rules.some(rule => satisfies(rule, principal))) return
   // A form may name an operation that does not exist here: that is a 405, once it is read.

@@ -5,10 +5,12 @@ import { isObject, isScalar } from '../base/values.ts'
 import type { Issue } from '../errors.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { joinValues } from '../http/value-list.ts'
+import { CollectionScope } from '../model/compile/relations.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
+import type { ParsedFilter } from '../query/related.ts'
+import { followRelations, type QueryScope } from '../query/relation.ts'
 import { isGroup, readWhere } from '../query/where.ts'
 import { compileQueryReader, type QueryReader } from '../query.ts'
-import type { Filter } from '../store/filter.ts'
 import { findOperator } from '../store/operators.ts'
 
 /** The limits of a program's queries are wider than those of a client. */
@@ -21,30 +23,56 @@ const LIMITS = {
   pattern: 8192,
 }
 
+/** Finds a collection as programs query it: with all that belongs to its items. */
+export const findProgramScope = memoize(
+  (collection: CollectionDefinition): QueryScope =>
+    new CollectionScope(collection, related => related.collection, false),
+)
+
+/** Finds a collection as its row policy filters it: by its own fields. */
+export const findRuleScope = memoize(
+  (collection: CollectionDefinition): QueryScope =>
+    new CollectionScope(collection, () => undefined),
+)
+
 /** Finds the reader for the queries of programs. */
 export const findProgramReader: (collection: CollectionDefinition) => QueryReader = memoize(
-  ({ shape, queryFields, sort, search }: CollectionDefinition) =>
-    compileQueryReader({
-      fields: queryFields,
-      id: shape.identity.name,
-      sort,
-      limits: LIMITS,
-      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-      ordered: shape.identity.ordered !== false,
-      ...(search && { search }),
-    }),
+  (collection: CollectionDefinition) => compileReader(collection, findProgramScope(collection)),
 )
+
+/** Finds the reader for row policies. */
+export const findRuleReader: (collection: CollectionDefinition) => QueryReader = memoize(
+  (collection: CollectionDefinition) => compileReader(collection, findRuleScope(collection)),
+)
+
+function compileReader(
+  { shape, queryFields, sort, search }: CollectionDefinition,
+  scope: QueryScope,
+): QueryReader {
+  return compileQueryReader({
+    fields: queryFields,
+    scope,
+    id: shape.identity.name,
+    sort,
+    limits: LIMITS,
+    ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+    ordered: shape.identity.ordered !== false,
+    ...(search && { search }),
+  })
+}
 
 /**
  * Prints filters as parameters: `{ price: { gte: 10 } }` as `filter[price][gte]=10`. An object whose keys are
- * all operators is a condition, any other names properties. Groups are left out: see {@link readGroups}.
+ * all operators is a condition, any other names properties. Groups and filters through relations are left out: see
+ * {@link readGroups}.
  * @param where the start of each message.
  * @param seen the filters of other objects of the same query: a repeated parameter would mean either value.
  * @throws TypeError for a value that is no filter: `undefined` must not match everything.
  */
 export function toParameters(
   filters: object,
-  { shape, queryFields }: CollectionDefinition,
+  { shape }: CollectionDefinition,
+  scope: QueryScope,
   where: string,
   seen = new Set<string>(),
 ): Parameter[] {
@@ -90,28 +118,34 @@ export function toParameters(
     }
   }
   for (const [name, value] of Object.entries(filters)) {
-    if (!isGroup(name, queryFields)) walk(name, value)
+    if (!isTree(name, scope)) walk(name, value)
   }
   return found
 }
 
 /**
- * Reads the groups of filters: `{ or: [{ color: 'red' }, { price: { lt: 1000 } }] }`. Issues are added to the list.
+ * Reads the groups of filters, and those through relations: `{ or: [{ color: 'red' }, { model: { name: 'Clio' } }] }`.
+ * Issues are added to the list.
  * @throws TypeError as {@link toParameters} does.
  */
 export function readGroups(
   filters: object,
-  { queryFields }: CollectionDefinition,
+  scope: QueryScope,
   where: string,
   issues: Issue[],
-): readonly Filter[] {
-  const groups = Object.entries(filters).filter(([name]) => isGroup(name, queryFields))
+): readonly ParsedFilter[] {
+  const groups = Object.entries(filters).filter(([name]) => isTree(name, scope))
   if (groups.length === 0) return NO_GROUPS
   const plain = groups.map(([name, value]) => [name, toPlainFilter(value, `${where}: ${name}`)])
-  return readWhere(Object.fromEntries(plain), '', queryFields, LIMITS, issues).filters
+  return readWhere(Object.fromEntries(plain), '', scope, LIMITS, issues).filters
 }
 
-const NO_GROUPS: readonly Filter[] = []
+const NO_GROUPS: readonly ParsedFilter[] = []
+
+/** Whether a property of a filter object is no filter of a field of the items themselves. */
+function isTree(name: string, scope: QueryScope): boolean {
+  return isGroup(name, scope.fields) || followRelations(name, scope).steps.length > 0
+}
 
 /** Copies filters as JSON, with dates as texts. @throws TypeError for a value that JSON would lose. */
 function toPlainFilter(value: unknown, where: string): unknown {

@@ -5,11 +5,12 @@ import { type Awaitable, andThen, type Item } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
+import { isOwn } from '../query/related.ts'
 import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { findProgramReader, readGroups, toParameters } from './filter-parameters.ts'
+import { findRuleReader, findRuleScope, readGroups, toParameters } from './filter-parameters.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
@@ -217,10 +218,11 @@ function filtersOf(
 ): readonly Filter[] | undefined {
   const { name } = collection
   const option = `${name}: visible`
-  const parameters = toParameters(rule, collection, option)
+  const scope = findRuleScope(collection)
+  const parameters = toParameters(rule, collection, scope, option)
   const issues: Issue[] = []
-  const { where } = findProgramReader(collection)(parameters, issues)
-  const groups = readGroups(rule, collection, option, issues)
+  const { where } = findRuleReader(collection)(parameters, issues)
+  const groups = readGroups(rule, scope, option, issues).filter(isOwn)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
   // No item has a value that its field cannot have.

@@ -30,6 +30,19 @@ export function toReadable(
   return blobs ? printContents(context, readable, fields, afterWrite) : readable
 }
 
+/** Converts items as {@link toReadable} does, or picks some of their properties. */
+export function toReadableItems(
+  context: OperationContext,
+  items: readonly Stored[],
+  fields: readonly Path[] | undefined,
+): Awaitable<Item[]> {
+  const { blobs, hidden } = context.target.collection
+  // No query names a hidden property.
+  const pick = fields ? picker(fields) : (item: Item) => omit(item, hidden)
+  if (!blobs) return items.map(({ item }) => pick(item))
+  return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
+}
+
 /** Prints the binary properties of an item in the collection's form. */
 export async function printContents(
   context: OperationContext,

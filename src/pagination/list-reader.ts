@@ -11,6 +11,7 @@ import {
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
+import { INCLUDE } from '../query/include.ts'
 import { CACHE_BUSTER, compileQueryReader, type ParsedQuery, type QueryOptions } from '../query.ts'
 import { parseCursor } from './cursor.ts'
 
@@ -23,7 +24,7 @@ export interface ListRequest {
   readonly links: LinkQuery
   /** Whether the query names a page: then a `Range` is ignored, and a format that streams prints a page. */
   readonly namesPage: boolean
-  /** The value of `fields`, which tells representations apart. */
+  /** The values of `fields` and `include`, which tell representations apart. */
   readonly fieldsText: string
 }
 
@@ -49,6 +50,9 @@ export type ListReader = (
 /** Parameters that name a place in the list: links name their own. */
 const PLACE = new Set(['offset', 'cursor'])
 
+/** Parameters that say what an answer has of each item. */
+const SELECTING = new Set(['fields', INCLUDE])
+
 /** How many queries a reader remembers, and of which length. */
 const MAX_REMEMBERED = 1000
 const MAX_REMEMBERED_LENGTH = 512
@@ -72,7 +76,10 @@ export function compileListReader(options: ListReaderOptions): ListReader {
       window,
       links: new LinkQuery(keepParameters(parameters, window, unlinked)),
       namesPage: sized || places > 0,
-      fieldsText: parameters.find(({ name }) => name === 'fields')?.value ?? '',
+      fieldsText: parameters
+        .filter(({ name }) => SELECTING.has(name))
+        .map(({ value }) => value)
+        .join(' '),
       places,
       sized,
     }

@@ -26,6 +26,8 @@ import {
   unsupportedReason,
 } from '../store/operators.ts'
 
+import type { Relation } from './relation.ts'
+
 export type QueryLimits = Pick<
   Limits,
   'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'
@@ -48,11 +50,14 @@ export interface FilterName {
   readonly operator: Operator
   /** The field that its values are of. */
   readonly field: Field
+  /** The relations that lead to the item whose field it is; absent for a field of the list's own items. */
+  readonly steps?: readonly Relation[]
 }
 
 const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
 
-const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
+/** The operand of `exists`. */
+export const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
 
 /** Parses the name of a parameter to a field's path and an operator's word. */
 export function parseFilterName(name: string): { dotted: string; word: string } | undefined {

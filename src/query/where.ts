@@ -4,10 +4,18 @@
 import { toPath } from '../base/paths.ts'
 import { isObject, isScalar, namesOf } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
-import { type Fields, findField, unknownField } from '../schema/fields.ts'
-import type { Filter } from '../store/filter.ts'
+import { type Fields, findField } from '../schema/fields.ts'
 import { findOperator, takesSeveral } from '../store/operators.ts'
-import { findFilter, type QueryLimits, readValues } from './filters.ts'
+import { type QueryLimits, readValues } from './filters.ts'
+import {
+  findFilterOf,
+  invalidThroughReason,
+  mergeRelated,
+  type ParsedFilter,
+  throughSteps,
+  wrapAll,
+} from './related.ts'
+import { followRelations, type QueryScope, type Relation, unknownRelated } from './relation.ts'
 
 /** The name of the parameter. */
 export const WHERE = 'where'
@@ -34,7 +42,7 @@ export function isGroup(name: string, fields: Fields): name is GroupWord {
 
 /** What a `where` holds. */
 export interface WhereTree {
-  readonly filters: readonly Filter[]
+  readonly filters: readonly ParsedFilter[]
   /** The number of its conditions; a group without any counts as one. */
   readonly count: number
 }
@@ -45,7 +53,7 @@ export interface WhereTree {
  */
 export function parseWhere(
   text: string,
-  fields: Fields,
+  scope: QueryScope,
   limits: QueryLimits,
   issues: Issue[],
 ): WhereTree {
@@ -57,7 +65,7 @@ export function parseWhere(
     issues.push({ message, field: WHERE, type: 'invalid_value' })
     return { filters: [], count: 0 }
   }
-  return readWhere(value, WHERE, fields, limits, issues)
+  return readWhere(value, WHERE, scope, limits, issues)
 }
 
 /**
@@ -68,103 +76,138 @@ export function parseWhere(
 export function readWhere(
   value: unknown,
   at: string,
-  fields: Fields,
+  scope: QueryScope,
   limits: QueryLimits,
   issues: Issue[],
 ): WhereTree {
-  const reader = new WhereReader(fields, limits, issues)
-  const filters = reader.readObject(value, at, MAX_DEPTH)
+  const reader = new WhereReader(limits, issues)
+  const filters = reader.readObject(value, { at, scope, levels: MAX_DEPTH, steps: [] })
   return { filters, count: reader.count }
+}
+
+/** Where an object of filters stands. */
+interface FilterPlace {
+  /** For the names of issues. */
+  readonly at: string
+  readonly scope: QueryScope
+  /** How many groups may stand within each other from here on. */
+  readonly levels: number
+  /** The relations that lead here. */
+  readonly steps: readonly Relation[]
 }
 
 class WhereReader {
   count = 0
-  readonly #fields: Fields
   readonly #limits: QueryLimits
   readonly #issues: Issue[]
 
-  constructor(fields: Fields, limits: QueryLimits, issues: Issue[]) {
-    this.#fields = fields
+  constructor(limits: QueryLimits, issues: Issue[]) {
     this.#limits = limits
     this.#issues = issues
   }
 
-  /** @param levels how many groups may stand within each other from here on. */
-  readObject(value: unknown, at: string, levels: number): Filter[] {
+  readObject(value: unknown, place: FilterPlace): readonly ParsedFilter[] {
+    const { at, scope, levels } = place
     if (!isObject(value)) {
       const message = `${at} must be an object of filters, such as {"price":{"lt":1000}}`
       return this.#add(at, message, 'invalid_value')
     }
-    return Object.entries(value).flatMap(([name, each]) => {
-      const within = join(at, name)
-      if (!isGroup(name, this.#fields)) return this.#readField(name, each, within)
+    const filters = Object.entries(value).flatMap(([name, each]): readonly ParsedFilter[] => {
+      const within = { ...place, at: join(at, name) }
+      if (!isGroup(name, scope.fields)) return this.#readEntry(name, each, within)
       if (levels === 0) {
-        const message = `${within} is nested too deeply: groups may be ${MAX_DEPTH} deep`
-        return this.#add(within, message, 'too_deep')
+        const message = `${within.at} is nested too deeply: groups may be ${MAX_DEPTH} deep`
+        return this.#add(within.at, message, 'too_deep')
       }
+      const member = { ...within, levels: levels - 1 }
       const group = GROUPS[name]
-      if (group === 'not') {
-        const filters = this.#readMember(each, within, levels - 1)
-        return { operator: 'not', filter: { operator: 'all', filters } }
-      }
-      return this.#readList(group, each, within, levels - 1)
+      if (group !== 'not') return this.#readList(group, each, member)
+      const inner = this.#readMember(each, member)
+      return [{ operator: 'not', filter: { operator: 'all', filters: inner } }]
     })
+    return scope.relations.size > 0 ? mergeRelated(filters) : filters
   }
 
-  #readList(operator: 'any' | 'all', value: unknown, at: string, levels: number): Filter[] {
+  #readList(operator: 'any' | 'all', value: unknown, place: FilterPlace): ParsedFilter[] {
+    const { at } = place
     if (!Array.isArray(value)) {
       const message = `${at} must be a list of objects, such as [{"color":"red"},{"price":{"lt":1000}}]`
       return this.#add(at, message, 'invalid_value')
     }
     if (value.length === 0) this.#spend()
-    const filters: Filter[] = []
+    const filters: ParsedFilter[] = []
     for (const [index, each] of value.entries()) {
       if (this.#isFull()) break
-      filters.push({ operator: 'all', filters: this.#readMember(each, join(at, index), levels) })
+      const member = this.#readMember(each, { ...place, at: join(at, index) })
+      filters.push({ operator: 'all', filters: member })
     }
     return [{ operator, filters }]
   }
 
   /** Reads a member of a group. One without filters would match every item, often by accident. */
-  #readMember(value: unknown, at: string, levels: number): Filter[] {
+  #readMember(value: unknown, place: FilterPlace): readonly ParsedFilter[] {
+    const { at } = place
     if (isObject(value) && Object.keys(value).length === 0) {
       const message = `${at} has no filter. Leave it out, or write what it must match`
       return this.#add(at, message, 'invalid_value')
     }
-    return this.readObject(value, at, levels)
+    return this.readObject(value, place)
+  }
+
+  /** Reads the filters of a field, or of related items: an object of their filters, which one of them must pass. */
+  #readEntry(dotted: string, value: unknown, place: FilterPlace): readonly ParsedFilter[] {
+    const { steps, rest, scope } = followRelations(dotted, place.scope)
+    const keys = isObject(value) ? Object.keys(value) : []
+    const isCondition = keys.every(key => findOperator(key))
+    if (steps.length === 0 || (rest === '' && isCondition))
+      return this.#readField(dotted, value, place)
+    const all = [...place.steps, ...steps]
+    const reason = invalidThroughReason(all)
+    if (reason !== undefined) return this.#add(place.at, reason, 'not_filterable')
+    const inner = { ...place, scope, steps: all }
+    const filters =
+      rest === '' ? this.readObject(value, inner) : this.#readField(rest, value, inner)
+    return filters.length === 0 ? [] : [wrapAll(filters, steps)]
   }
 
   /** Reads the filters of a field: a value, a list of values, operators, or filters of its properties. */
-  #readField(dotted: string, value: unknown, at: string): Filter[] {
+  #readField(dotted: string, value: unknown, place: FilterPlace): ParsedFilter[] {
     if (this.#isFull()) return []
+    const { at, scope } = place
+    const below = (name: string) => ({ ...place, at: join(at, name) })
     const entries = isObject(value) ? Object.entries(value) : []
-    if (entries.length === 0) return this.#readCondition(dotted, 'eq', value, at)
+    if (entries.length === 0) return this.#readCondition(dotted, 'eq', value, place)
     if (entries.every(([key]) => findOperator(key)))
-      return entries.flatMap(([word, each]) =>
-        this.#readCondition(dotted, word, each, join(at, word)),
-      )
-    const field = findField(this.#fields, toPath(dotted))
+      return entries.flatMap(([word, each]) => this.#readCondition(dotted, word, each, below(word)))
+    const field = findField(scope.fields, toPath(dotted))
     if (field?.properties)
       return entries.flatMap(([name, each]) =>
-        this.#readField(`${dotted}.${name}`, each, join(at, name)),
+        this.#readField(`${dotted}.${name}`, each, below(name)),
       )
     // One of the keys is no operator.
     const [word = ''] = entries.find(([key]) => !findOperator(key)) ?? []
-    return this.#readCondition(dotted, word, undefined, at)
+    return this.#readCondition(dotted, word, undefined, place)
   }
 
-  #readCondition(dotted: string, word: string, value: unknown, at: string): Filter[] {
+  #readCondition(
+    dotted: string,
+    word: string,
+    value: unknown,
+    { at, scope }: FilterPlace,
+  ): ParsedFilter[] {
     this.#spend()
     if (this.#isFull()) return []
     if (/[[\]]/.test(dotted)) {
       const message = `${at} is no field. Operators stand in an object: {"price":{"gte":10}}`
       return this.#add(at, message, 'unknown_field')
     }
-    const found = findFilter(dotted, word, this.#fields)
+    const found = findFilterOf(dotted, word, scope)
     if ('issue' in found) {
       // A name that is no field is no parameter either: those are not suggested.
       const unknown = found.issue.type === 'unknown_field'
-      const { message, type } = unknown ? unknownField(dotted, this.#fields, at) : found.issue
+      const { message, type } = unknown
+        ? unknownRelated({ steps: [], rest: dotted, scope }, at)
+        : found.issue
       return this.#add(at, message, type)
     }
     const values = Array.isArray(value) ? value : [value]
@@ -183,7 +226,7 @@ class WhereReader {
       return this.#add(at, message, 'invalid_value')
     }
     const filter = readValues({ ...found, name: at }, texts, this.#limits, this.#issues)
-    return filter ? [filter] : []
+    return filter ? [throughSteps(filter, found)] : []
   }
 
   #spend(): void {

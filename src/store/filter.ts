@@ -23,7 +23,7 @@ export interface ValueFilter {
   readonly values: readonly Scalar[]
 }
 
-/** Lets through items whose value is the id of an item in another selection. */
+/** Lets through items whose value is the id, or another value, of an item in another selection. */
 export interface WithinFilter {
   readonly path: Path
   readonly operator: 'within'
@@ -50,18 +50,29 @@ export interface Within {
   readonly store: FilteredStore
   readonly fields: Fields
   readonly where: readonly Filter[]
+  /** The path of their value. Default: their id. */
+  readonly key?: Path | undefined
 }
 
 /** A store, as far as a filter reaches into it. */
 export interface FilteredStore {
   readonly database?: object | undefined
-  get(id: string | number): Awaitable<{ readonly item: Item } | undefined>
+  get(id: string | number): Awaitable<FilteredItem | undefined>
+  list(
+    selection: { readonly where: readonly Filter[]; readonly sort: readonly never[] },
+    slice: { readonly limit: number; readonly offset: number },
+    totalMode: 'none',
+  ): Awaitable<{ readonly items: readonly FilteredItem[] }>
+}
+
+interface FilteredItem {
+  readonly item: Item
 }
 
 /** Creates a filter by the items of another store of the same database. */
 export function createWithin(path: Path, within: Within): WithinFilter {
-  const { name, where } = within
-  const text = { ...within, toJSON: () => [name, where] }
+  const { name, where, key } = within
+  const text = { ...within, toJSON: () => [name, where, key] }
   return { path, operator: 'within', values: [], within: text }
 }
 

@@ -2,7 +2,7 @@
 // comparison of items in memory. Every store agrees with these.
 
 import { getValue, type Path } from '../base/paths.ts'
-import { type Item, isObject, type Json, type Scalar } from '../base/values.ts'
+import { type Awaitable, type Item, isObject, type Json, type Scalar } from '../base/values.ts'
 import { type Fields, findField, type Kind } from '../schema/fields.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
 import { TooCostlyError } from './errors.ts'
@@ -73,7 +73,7 @@ function spend(effort: Effort, characters: number): void {
 
 function filterTest(filter: Filter, fields: Fields, effort: Effort): (item: Item) => boolean {
   if (!isLeaf(filter)) return groupTest(filter, fields, effort)
-  if (filter.operator === 'within') return withinTest(filter)
+  if (filter.operator === 'within') return withinTest(filter, effort)
   const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
   const field = findField(fields, path)
@@ -110,16 +110,35 @@ function groupTest(
     : item => tests.some(test => test(item))
 }
 
-/** Looks each item up in the other store, which is in memory too and answers at once. */
-function withinTest({ path, within: { store, fields, where } }: WithinFilter) {
-  const test = matcher({ where }, fields)
-  return (item: Item) => {
-    const id = getValue(item, path)
-    if (typeof id !== 'string' && typeof id !== 'number') return false
-    const found = store.get(id)
-    if (found instanceof Promise) throw new TypeError('The stores of a filter share no memory')
-    return found !== undefined && test(found.item)
+/** Looks into the other store, which is in memory too and answers at once. */
+function withinTest({ path, within }: WithinFilter, effort: Effort): (item: Item) => boolean {
+  const { store, fields, where, key } = within
+  if (!key) {
+    const tests = where.map(filter => filterTest(filter, fields, effort))
+    return item => {
+      const id = getValue(item, path)
+      if (typeof id !== 'string' && typeof id !== 'number') return false
+      const found = atOnce(store.get(id))
+      return found !== undefined && tests.every(test => test(found.item))
+    }
   }
+  let values: ReadonlySet<Json | undefined> | undefined
+  return item => {
+    values ??= new Set(
+      atOnce(store.list({ where, sort: [] }, ALL, 'none')).items.map(other =>
+        getValue(other.item, key),
+      ),
+    )
+    const value = getValue(item, path)
+    return value !== undefined && value !== null && values.has(value)
+  }
+}
+
+const ALL = { limit: Number.MAX_SAFE_INTEGER - 1, offset: 0 }
+
+function atOnce<T>(found: Awaitable<T>): T {
+  if (found instanceof Promise) throw new TypeError('The stores of a filter share no memory')
+  return found
 }
 
 function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {

@@ -3,6 +3,7 @@ import {
   assertValid,
   checkOptions,
   either,
+  matching,
   needed,
   OBJECT,
   oneOf,
@@ -20,6 +21,7 @@ import { sharesTransactions } from './link-references.ts'
 const RULES: Rules<ReferenceOptions> = {
   collection: needed(TEXT),
   onDelete: oneOf('cascade', 'restrict'),
+  as: matching('a name of letters, digits, _ and -', /^[A-Za-z][\w-]*$/),
 }
 
 export const REFERENCE = either(
@@ -43,11 +45,11 @@ export function findReferences(
     for (const [field, option] of Object.entries(declared)) {
       const reference = typeof option === 'string' ? { collection: option } : option
       checkOptions(`${name}, the reference ${field}`, reference, RULES)
-      const { collection, onDelete } = reference
+      const { collection, onDelete, as } = reference
       const isId = /^(?:string|integer)$/.test(fields.get(field)?.kind ?? '')
       assertValid(isId, `${name}: "${field}" must be a field that holds an id of ${collection}`)
       assertValid(!found.has(field), `${name}: "${field}" is declared as a reference twice`)
-      found.set(field, { collection, isParent: declared !== references, onDelete })
+      found.set(field, { collection, isParent: declared !== references, onDelete, as })
     }
   }
   return found

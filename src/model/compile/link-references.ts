@@ -2,7 +2,13 @@
 
 import { assertValid } from '../../options.ts'
 import type { Store, StoreReference } from '../../store/store.ts'
-import type { Child, CollectionDefinition, VersionDefinition } from '../types/definition.ts'
+import type {
+  Child,
+  CollectionDefinition,
+  RelationDefinition,
+  VersionDefinition,
+} from '../types/definition.ts'
+import { findRelations } from './relations.ts'
 
 /** A reference as the store of its items has it, for every version. */
 interface StoreLink extends StoreReference {
@@ -16,6 +22,7 @@ interface StoreLink extends StoreReference {
 export function linkReferences(versions: readonly VersionDefinition[]): VersionDefinition[] {
   const links = mergeLinks(versions)
   const children = new Map<CollectionDefinition, Child[]>()
+  const relations = new Map<CollectionDefinition, Map<string, RelationDefinition>>()
   const linked = versions.map(version => ({
     ...version,
     collections: new Map([...version.collections].map(([name, each]) => [name, link(each)])),
@@ -25,8 +32,11 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
     const own = links.filter(({ child }) => child === collection.store)
     const fields = own.map(({ field }) => field).filter(field => collection.references.has(field))
     const list: Child[] = []
-    const made = Object.freeze({ ...collection, children: list, guarded: new Set(fields) })
+    const related = new Map<string, RelationDefinition>()
+    const guarded = new Set(fields)
+    const made = Object.freeze({ ...collection, children: list, relations: related, guarded })
     children.set(made, list)
+    relations.set(made, related)
     return made
   }
 
@@ -39,8 +49,31 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
       }
     }
   }
+  const taken = listNames(versions)
+  for (const { collections } of linked) {
+    for (const collection of collections.values()) {
+      const found = findRelations(collection, collections, taken.get(collection.store))
+      for (const each of found) relations.get(collection)?.set(each.name, each)
+    }
+  }
   for (const { child, ...reference } of links) child.relate?.([reference])
   return linked
+}
+
+/** Lists the names of all properties that items of a store may have, in any version. */
+function listNames(
+  versions: readonly VersionDefinition[],
+): ReadonlyMap<Store, ReadonlySet<string>> {
+  const names = new Map<Store, Set<string>>()
+  for (const { collections } of versions) {
+    for (const { store, shape, bodyFields } of collections.values()) {
+      const known = names.get(store) ?? new Set()
+      for (const fields of [shape.fields, bodyFields])
+        for (const name of fields.keys()) known.add(name)
+      names.set(store, known)
+    }
+  }
+  return names
 }
 
 /** Finds the collection on a store that declares a reference: of the first version that has it. */

@@ -97,6 +97,8 @@ export interface CollectionDefinition {
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */
   readonly references: ReadonlyMap<string, Reference>
+  /** What may be included in an item, by name. Empty outside of an api. */
+  readonly relations: ReadonlyMap<string, RelationDefinition>
   /** The references into its own database: a write may refer to no item that is deleted meanwhile. */
   readonly guarded: ReadonlySet<string>
   /** What refers to its items, in any version of the api. Empty outside of an api. */
@@ -124,6 +126,17 @@ export interface Child {
   readonly collection: CollectionDefinition
   readonly field: string
   readonly onDelete: 'cascade' | 'restrict'
+}
+
+/** Items that belong to those of a collection: one that a field refers to, or those that refer to it as their parent. */
+export interface RelationDefinition {
+  readonly name: string
+  readonly many: boolean
+  /** Their collection, in the same version. */
+  readonly collection: CollectionDefinition
+  /** The field of an item that has the same value as `to` of those that belong to it. */
+  readonly from: string
+  readonly to: string
 }
 
 /** One version of an api: its collections under a path prefix. */

@@ -12,6 +12,11 @@ export interface ReferenceOptions {
    * items stay.
    */
   readonly onDelete?: 'cascade' | 'restrict' | undefined
+  /**
+   * The name of the referenced item in `include` and in filters: `include=seller`, `seller.name=Ann`. Default: the
+   * property without `_id` or `Id`, where no property has that name and the schema takes no unnamed properties.
+   */
+  readonly as?: string | undefined
 }
 
 /** Collections by the fields that hold their ids. */
@@ -22,6 +27,7 @@ export interface Reference {
   readonly collection: string
   /** Whether the items are served below the referenced one too. */
   readonly isParent: boolean
-  /** As it was declared. */
+  /** As they were declared. */
   readonly onDelete: 'cascade' | 'restrict' | undefined
+  readonly as: string | undefined
 }

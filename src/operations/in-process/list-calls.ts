@@ -6,12 +6,14 @@ import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
+import { isOwn } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
 import { sortKeyOf } from '../../store/selection.ts'
 import type { Slice, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
 import {
   findProgramReader,
+  findProgramScope,
   parameter,
   readGroups,
   toParameters,
@@ -61,12 +63,15 @@ function readCallQuery(
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
   const where = [Object.fromEntries(filters), Object(values.where ?? {})]
   const seen = new Set<string>()
-  const parameters = where.flatMap(each => toParameters(each, collection, name, seen))
+  const scope = findProgramScope(collection)
+  const parameters = where.flatMap(each => toParameters(each, collection, scope, name, seen))
   const issues: Issue[] = []
   const read = findProgramReader(collection)([...parameters, ...texts], issues)
-  const groups = where.flatMap(each => readGroups(each, collection, name, issues))
+  const groups = where.flatMap(each => readGroups(each, scope, name, issues))
   throwIfAny(issues)
-  return groups.length === 0 ? read : { ...read, where: [...read.where, ...groups] }
+  if (groups.length === 0) return read
+  const related = groups.filter(each => !isOwn(each))
+  return { ...read, where: [...read.where, ...groups.filter(isOwn)], related }
 }
 
 const WHOLE = wholeFrom(0)

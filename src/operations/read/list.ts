@@ -1,17 +1,16 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
 
 import { iterate } from '../../base/iterate.ts'
-import { memoize } from '../../base/memoize.ts'
-import { picker } from '../../base/paths.ts'
-import { type Awaitable, andThen, type Item, omit } from '../../base/values.ts'
+import { type Awaitable, andThen, type Item } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
+import { type NestedItem, NestedList } from '../../formats/nested.ts'
 import { evaluate, hashTexts, type Validators } from '../../http/conditional.ts'
 import { printContentRange } from '../../http/content-range.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { isRanged } from '../../http/methods.ts'
 import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
-import { compileListReader, type ListRequest } from '../../pagination/list-reader.ts'
+import type { ListRequest } from '../../pagination/list-reader.ts'
 import { type Found, printPageHeaders, type Window } from '../../pagination.ts'
 import type { ParsedQuery } from '../../query.ts'
 import type { Filter, ValueFilter } from '../../store/filter.ts'
@@ -23,37 +22,22 @@ import {
   authorizeInlineContents,
   requireInlineLimit,
   selectReadableFields,
-  toReadable,
+  toReadableItems,
 } from '../represent.ts'
 import { runBefore } from '../run-hooks.ts'
 import { withEquivalent } from './equivalent.ts'
+import {
+  describeIncluded,
+  type Level,
+  prepareIncludes,
+  readIncluded,
+  refuseLists,
+} from './include.ts'
+import { compileReaders } from './readers.ts'
+import { resolveRelated } from './related.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
-
-/** Finds the readers of an api's collections, for its endpoints: its limits are theirs. */
-const findListReaders = memoize((api: ApiDefinition) =>
-  memoize((collection: CollectionDefinition) => {
-    const { shape, search } = collection
-    const options = {
-      fields: collection.queryFields,
-      selectable: collection.selectableFields,
-      id: shape.identity.name,
-      sort: collection.sort,
-      limits: api.limits,
-      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-      ordered: shape.identity.ordered !== false,
-      unit: collection.name,
-      defaultLimit: collection.defaultLimit,
-      maxLimit: collection.maxLimit,
-      byOffset: collection.store.pages === 'offset',
-    }
-    const searched = compileListReader({ ...options, ...(search && { search }) })
-    // The clients of the dialects search by `q` on the list itself.
-    const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
-    return { list: asSearch ? searched : compileListReader(options), search: searched }
-  }),
-)
 
 /** Compiles `GET /<collection>`, `/search` or `/count`. */
 export function compileList(
@@ -61,13 +45,14 @@ export function compileList(
   collection: CollectionDefinition,
   operation: string,
 ): (context: OperationContext) => Awaitable<OperationResult> {
-  const readers = findListReaders(api)(collection)
-  const read = operation === 'search' ? readers.search : readers.list
+  const findReaders = compileReaders(api)(collection)
+  const kind = operation === 'search' ? 'search' : 'list'
   const isCount = operation === 'count'
   return withEquivalent(context => {
     const { method, preconditions, parameters, queryKey } = context
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = isRanged(method) && preconditions.ifRange === undefined
+    const read = findReaders(context)[kind]
     const request = read(parameters, ranged ? context.range : undefined, queryKey)
     return isCount ? count(context, request.query) : list(context, request)
   })
@@ -78,8 +63,11 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
   const { query, window } = request
   const slice = toSlice(window, query, context)
   authorizeInlineContents(context, query.fields)
+  const streams = context.streams && !request.namesPage
+  const levels = query.include && prepareIncludes(context, query.include)
+  if (query.include) refuseLists(context, query.include, streams)
   return andThen(prepareQuery(context, query), selection => {
-    if (context.streams && !request.namesPage) return streamList(context, selection)
+    if (streams) return streamList(context, selection, levels)
     const { ifMatch, ifNoneMatch } = context.preconditions
     // The count is enough for HEAD, but for a condition on the page's tag.
     if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
@@ -87,7 +75,9 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
     const store = context.storeOf(context.target.collection)
     const mode = chooseTotalMode(context)
     return andThen(store.list(selection, slice, mode, context.listOptions), page =>
-      buildPageResult(context, selection, request, page, mode),
+      levels
+        ? buildNestedResult(context, selection, request, page, mode, levels)
+        : buildPageResult(context, selection, request, page, mode),
     )
   })
 }
@@ -100,21 +90,31 @@ export function prepareQuery(
   const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
   return andThen(admitted, () => {
     const scope = buildReachFilters(context)
+    if (query.related)
+      return andThen(resolveRelated(context, query.related), related => ({
+        ...query,
+        where: [...scope, ...query.where, ...related],
+      }))
     return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
   })
 }
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
-function streamList(context: OperationContext, query: ParsedQuery): OperationResult {
+function streamList(
+  context: OperationContext,
+  query: ParsedQuery,
+  levels: readonly Level[] | undefined,
+): OperationResult {
   const common = { status: 200, headers: [] }
   if (context.method === 'HEAD') return common
-  const data = toReadableBatches(context, query)
+  const data = toReadableBatches(context, query, levels)
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
 }
 
 function toReadableBatches(
   context: OperationContext,
   query: ParsedQuery,
+  levels: readonly Level[] | undefined,
 ): AsyncIterable<readonly Item[]> {
   const { store, blobs } = context.target.collection
   const source = store.stream(query, context.storeOptions)[Symbol.asyncIterator]()
@@ -128,7 +128,10 @@ function toReadableBatches(
       parts = blobs ? value.map(stored => [stored]) : [value]
       part = parts.shift() ?? []
     }
-    return toReadableItems(context, part, query)
+    if (!levels) return toReadableItems(context, part, query.fields)
+    const { nested } = await readIncluded(context, levels, part, query)
+    if (nested.length < part.length) parts.unshift(part.slice(nested.length))
+    return nested.map(({ data }) => data)
   }, source)
 }
 
@@ -148,12 +151,30 @@ async function headOfPage(
   }
 }
 
+/** Builds the answer of a page with what its items include. */
+async function buildNestedResult(
+  context: OperationContext,
+  query: ParsedQuery,
+  request: ListRequest,
+  page: StorePage,
+  mode: TotalMode,
+  levels: readonly Level[],
+): Promise<OperationResult> {
+  const { window } = request
+  const backward = window.by === 'cursor' && window.cursor?.backward === true
+  const { nested, isCut } = await readIncluded(context, levels, page.items, query, backward)
+  const items = nested.map(({ stored }) => stored)
+  const kept = { ...page, items, more: page.more || isCut }
+  return buildPageResult(context, query, request, kept, mode, nested)
+}
+
 function buildPageResult(
   context: OperationContext,
   query: ParsedQuery,
   request: ListRequest,
   { items, more, total }: StorePage,
   mode: TotalMode,
+  nested?: readonly NestedItem[],
 ): Awaitable<OperationResult> {
   const { window } = request
   const { collection } = context.target
@@ -166,26 +187,33 @@ function buildPageResult(
     firstKey: first && sortKeyOf(first.item, query.sort),
     lastKey: last && sortKeyOf(last.item, query.sort),
   }
-  const validators = listValidators(context, items, found, request)
+  const validators = listValidators(context, items, found, request, nested)
   if (window.by === 'range' && items.length === 0 && window.offset > 0) {
     // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
     const verdict = evaluate(context.preconditions, context.method, validators)
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
-  requireInlineLimit(context, items, query.fields)
   const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
   const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
-  return andThen(toReadableItems(context, items, query), data => ({
+  const common = {
     status: window.by === 'range' && items.length > 0 && items.length !== total ? 206 : 200,
     headers,
+    validators,
+    vary: varyOf(request),
+  }
+  if (nested) {
+    const representation = new NestedList(describeList(context, query), nested)
+    return { ...common, representation, value: items.map(({ item }) => item) }
+  }
+  requireInlineLimit(context, items, query.fields)
+  return andThen(toReadableItems(context, items, query.fields), data => ({
+    ...common,
     representation: {
       kind: 'list',
       ...describeList(context, query),
       data,
       stored: plain ? items : undefined,
     },
-    validators,
-    vary: varyOf(request),
     value: plain ? data : items.map(({ item }) => item),
   }))
 }
@@ -214,22 +242,13 @@ function isLookup(filter: Filter, id: string): filter is ValueFilter {
 }
 
 /** Describes a list to the formats. */
-function describeList({ target: { collection } }: OperationContext, { fields }: ParsedQuery) {
+function describeList(
+  { target: { collection } }: OperationContext,
+  { fields, include }: ParsedQuery,
+) {
   const { name, itemName } = collection
-  return { name, itemName, fields: selectReadableFields(collection, fields) }
-}
-
-/** Converts items to what clients read: at once, unless there are binary properties to look up. */
-function toReadableItems(
-  context: OperationContext,
-  items: readonly Stored[],
-  { fields }: ParsedQuery,
-): Awaitable<Item[]> {
-  const { blobs, hidden } = context.target.collection
-  // No query names a hidden property.
-  const pick = fields ? picker(fields) : (item: Item) => omit(item, hidden)
-  if (!blobs) return items.map(({ item }) => pick(item))
-  return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
+  const own = selectReadableFields(collection, fields)
+  return { name, itemName, fields: include ? describeIncluded(include)(own) : own }
 }
 
 /** Counts the items that match: the exact number, unless the client prefers an estimate. */
@@ -268,10 +287,13 @@ function listValidators(
   items: readonly Stored[],
   { total, more }: Found,
   { window, fieldsText }: ListRequest,
+  nested: readonly NestedItem[] = [],
 ): Validators {
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
   const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
-  const tag = hashTexts([page, ...items.map(({ version }) => version)])
+  const versions = items.map(({ version }) => version)
+  for (const each of nested) each.addVersions(versions)
+  const tag = hashTexts([page, ...versions])
   return { tag: `${tag}.${context.variant}` }
 }
 

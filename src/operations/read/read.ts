@@ -4,6 +4,7 @@ import type { Path } from '../../base/paths.ts'
 import { type Awaitable, andThen } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
+import { NestedOne } from '../../formats/nested.ts'
 import { type ByteRange, parseByteRange, printByteContentRange } from '../../http/byte-range.ts'
 import {
   evaluate,
@@ -16,39 +17,63 @@ import { printDisposition } from '../../http/content-disposition.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../../http/method-override.ts'
 import { isRanged } from '../../http/methods.ts'
-import { CACHE_BUSTER, readFields } from '../../query.ts'
+import { INCLUDE, printInclude } from '../../query/include.ts'
+import { type RequestedParts, readSelected, takesInclude } from '../../query/selected.ts'
+import { CACHE_BUSTER } from '../../query.ts'
 import { type BlobRecord, findBlobRecord } from '../../schema/blob.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { requireItem } from '../items.ts'
-import { authorizeInlineContents, representItem, requireInlineLimit } from '../represent.ts'
+import {
+  authorizeInlineContents,
+  representItem,
+  requireInlineLimit,
+  selectReadableFields,
+} from '../represent.ts'
 import { runBefore } from '../run-hooks.ts'
+import {
+  describeIncluded,
+  type Level,
+  prepareIncludes,
+  readIncluded,
+  refuseLists,
+} from './include.ts'
+import { compileReaders } from './readers.ts'
 
 /** `GET /<collection>/<id>`. */
 export function read(context: OperationContext): Awaitable<OperationResult> {
-  const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
+  const selected = context.parameters.length === 0 ? WHOLE : readSelection(context)
+  const { fields, include } = selected
   if (fields) authorizeInlineContents(context, fields)
+  const levels = include && prepareIncludes(context, include)
   return andThen(requireItem(context), stored =>
     andThen(runBefore(context, { stored }, undefined), () =>
-      buildItemResult(context, stored, fields),
+      levels
+        ? buildNestedResult(context, stored, selected, levels)
+        : buildItemResult(context, stored, fields),
     ),
   )
 }
 
-const MEANT_FOR_ITEMS = new Set(['fields', SUPPRESS_PARAMETER, CACHE_BUSTER])
+const WHOLE: RequestedParts = {}
 
-/** Reads the `fields` of an item, the only parameter there. @throws HttpError 400 */
-function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
+const MEANT_FOR_ITEMS = new Set(['fields', INCLUDE, SUPPRESS_PARAMETER, CACHE_BUSTER])
+
+/** Reads what an item is answered with, the only parameters there. @throws HttpError 400 */
+function readSelection(context: OperationContext): RequestedParts {
+  const { parameters, api, target } = context
   const issues: Issue[] = []
-  const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
+  const { scope } = compileReaders(api)(target.collection)(context)
+  const selected = readSelected(parameters, scope, issues, api.limits)
   for (const { name } of parameters) {
-    if (MEANT_FOR_ITEMS.has(name)) continue
+    if (MEANT_FOR_ITEMS.has(name) && (name !== INCLUDE || takesInclude(scope))) continue
     const field = name.slice(0, 64)
     const message = `${field} has no meaning for a single item`
     issues.push({ message, field, type: 'unknown_parameter' })
   }
   throwIfAny(issues)
-  return fields
+  if (selected.include) refuseLists(context, selected.include)
+  return selected
 }
 
 function buildItemResult(
@@ -66,14 +91,41 @@ function buildItemResult(
   }))
 }
 
+/** Builds the answer of an item with what it includes: its tag covers that, and no date does. */
+async function buildNestedResult(
+  context: OperationContext,
+  stored: Stored,
+  selected: RequestedParts,
+  levels: readonly Level[],
+): Promise<OperationResult> {
+  const { collection } = context.target
+  const { include = [], fields } = selected
+  const { nested } = await readIncluded(context, levels, [stored], selected)
+  const [item] = nested
+  if (!item) throw new Error('An item is left with what it includes, or that is an error')
+  const versions = [printInclude(include)]
+  item.addVersions(versions)
+  const variant = `${hashTexts(versions)}.${selectedVariant(context.variant, fields)}`
+  const own = selectReadableFields(collection, fields)
+  const representation = new NestedOne(collection.itemName, describeIncluded(include)(own), item)
+  const validators = { tag: itemTag(stored.version, variant) }
+  return { status: 200, headers: [], representation, validators, stored }
+}
+
 /** Builds the validators of an item: of its version, its format and the selected fields. */
 export function itemValidators(
   stored: Stored,
   variant: string,
   fields?: readonly Path[],
 ): Validators {
-  const selected = fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
-  return { tag: itemTag(stored.version, selected), lastModified: lastModifiedOf(stored) }
+  return {
+    tag: itemTag(stored.version, selectedVariant(variant, fields)),
+    lastModified: lastModifiedOf(stored),
+  }
+}
+
+function selectedVariant(variant: string, fields: readonly Path[] | undefined): string {
+  return fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
 }
 
 /** Returns the date for `Last-Modified`; none within the second of the change (RFC 9110 §8.8.2.1). */

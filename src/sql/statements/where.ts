@@ -102,10 +102,10 @@ function leafCondition(filter: FilterLeaf, mapping: TableMapping): Fragment {
   return sql`${database.holds(json.column, json.path, 'array')} and not ${some('in')}`
 }
 
-/** Builds the condition that a value is the id of a row in the other table; both in a form that compares. */
-function withinCondition(expression: ColumnExpression, { store, where }: Within): Fragment {
+/** Builds the condition that a row in the other table has this value, as its id or its key; both in a form that compares. */
+function withinCondition(expression: ColumnExpression, { store, where, key }: Within): Fragment {
   const other = getMapping(store)
-  const id = other.find([other.id.name])
+  const id = other.find(key ?? [other.id.name])
   const alike = !expression.native === !id.native
   const compared = ({ value, order, equal = order }: ColumnExpression) => (alike ? equal : value)
   const condition = whereClause([buildCondition({ where }, other)])

@@ -1,0 +1,110 @@
+// Related items of a query, as the same client would get them from their collections: who may, which rows, which hooks.
+
+import { type Awaitable, andThen } from '../../base/values.ts'
+import type { CollectionTarget } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
+import { isOwn, type ParsedFilter } from '../../query/related.ts'
+import type { Relation } from '../../query/relation.ts'
+import { createWithin, type Filter } from '../../store/filter.ts'
+import { requireAccess } from '../authorize.ts'
+import { CallContext, type OperationContext } from '../context.ts'
+import { buildRowFilter } from '../items.ts'
+import { runBefore } from '../run-hooks.ts'
+
+/** Finds the collection of a relation, whole. */
+function findCollection(context: OperationContext, { scope }: Relation): CollectionDefinition {
+  const found = context.target.version.collections.get(scope.name)
+  if (!found) throw new TypeError(`${scope.name} is not in the api`)
+  return found
+}
+
+/** Creates the context of a related collection, for its hooks, row policy and contents. */
+export function enterRelated(
+  context: OperationContext,
+  relation: Relation,
+  operation: string,
+): OperationContext {
+  const { version } = context.target
+  const collection = context.resultView(findCollection(context, relation))
+  return deriveContext(context, { kind: 'collection', version, collection }, operation)
+}
+
+/** Creates the context of another operation for the same client. */
+export function deriveContext(
+  context: OperationContext,
+  target: CollectionTarget,
+  operation: string,
+): OperationContext {
+  const { runtime, request, base, inProcess, principal, authenticated } = context
+  const { transaction, system, forClient } = context
+  const derived = new CallContext(runtime, request, base, inProcess)
+  const values = { target, operation, principal, authenticated, transaction, system, forClient }
+  return Object.assign(derived, values)
+}
+
+/** Lists the relations that filters go through. */
+function listFiltered(filters: readonly ParsedFilter[]): Relation[] {
+  return filters.flatMap(filter => {
+    switch (filter.operator) {
+      case 'related':
+        return [filter.relation, ...listFiltered(filter.where)]
+      case 'all':
+      case 'any':
+        return listFiltered(filter.filters)
+      case 'not':
+        return listFiltered([filter.filter])
+      default:
+        return []
+    }
+  })
+}
+
+/**
+ * Makes filters of the store's kind of those through relations. By them the client lists the related collections.
+ * @throws HttpError 401, 403 for a collection that it may not list.
+ */
+export function resolveRelated(
+  context: OperationContext,
+  filters: readonly ParsedFilter[],
+): Awaitable<readonly Filter[]> {
+  const levels = new Map<string, OperationContext>()
+  for (const relation of listFiltered(filters)) {
+    const level = enterRelated(context, relation, 'list')
+    requireAccess(context, level.target.collection, ['list'])
+    levels.set(relation.scope.name, level)
+  }
+  let admitted: Awaitable<unknown>
+  for (const level of levels.values())
+    admitted = andThen(admitted, () => runBefore(level, {}, undefined))
+  return andThen(admitted, () => filters.map(filter => resolve(context, filter)))
+}
+
+function resolve(context: OperationContext, filter: ParsedFilter): Filter {
+  if (isOwn(filter)) return filter
+  switch (filter.operator) {
+    case 'not':
+      return { operator: 'not', filter: resolve(context, filter.filter) }
+    case 'related':
+      return resolveThrough(context, filter.relation, filter.where)
+    case 'all':
+    case 'any':
+      return { ...filter, filters: filter.filters.map(each => resolve(context, each)) }
+  }
+}
+
+function resolveThrough(
+  context: OperationContext,
+  relation: Relation,
+  where: readonly ParsedFilter[],
+): Filter {
+  const { from, to, many } = relation
+  const collection = findCollection(context, relation)
+  const rows = buildRowFilter(context, collection)
+  return createWithin([from], {
+    name: collection.name,
+    store: context.storeOf(collection),
+    fields: collection.shape.fields,
+    where: [...(rows?.where ?? []), ...where.map(each => resolve(context, each))],
+    key: many ? [to] : undefined,
+  })
+}
