@@ -221,6 +221,31 @@ test.each([
   },
 )
 
+test.each([
+  ['SQLite', () => openDatabase()],
+  ['PostgreSQL', () => openPostgres({ max: 1 })],
+])(
+  '%s: one that waits for the only connection ends with its signal, before its work begins',
+  async (_name, open) => {
+    const db = await open()
+    const store = attached(sqlStore({ db, table: table(), create: true }))
+    await store.open?.()
+    let ran = false
+    await db.transaction().execute(async () => {
+      const stop = new AbortController()
+      const waiting = store.transaction?.([store], async () => (ran = true), {
+        signal: stop.signal,
+      })
+      setTimeout(() => stop.abort(new Error('too long')), 20)
+      await expect(waiting).rejects.toThrow('too long')
+    })
+    // It gets the connection first.
+    expect(await codesOf(store)).toBe('')
+    expect(ran).toBe(false)
+    await store.close()
+  },
+)
+
 test('a table that cannot be served ends no transaction that leaves it alone', async () => {
   const db = await openDatabase()
   const good = attached(sqlStore({ db, table: 'good', create: true }))

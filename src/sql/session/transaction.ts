@@ -28,7 +28,13 @@ export async function runTransaction<T>(
   work: (session: StatementSession) => Promise<T>,
   options: StoreOptions,
 ): Promise<T> {
+  let begin = () => {}
+  const begun = new Promise<void>(resolve => {
+    begin = resolve
+  })
   const run = async (runner: Runner, tries: number) => {
+    begin()
+    throwIfAborted(options)
     if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, tries > 0))
     const transaction = new TransactionSession(runner, database)
     try {
@@ -42,7 +48,10 @@ export async function runTransaction<T>(
     throw transaction.failure
   }
   try {
-    return await session.transaction(run, options)
+    const running = session.transaction(run, options)
+    // While it waits for a connection there is nothing to undo.
+    await Promise.race([running, untilAborted(begun, options)])
+    return await running
   } catch (error) {
     throw error instanceof Undone ? error.reason : error
   }
