@@ -135,12 +135,15 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isPlain(value: object): boolean {
+/** Whether a value is an object that no class has made. */
+export function isPlain(value: unknown): value is object {
+  if (!isObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype
 }
 
-function show(value: unknown): string {
+/** Prints a value for a message. */
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`

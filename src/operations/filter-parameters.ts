@@ -9,7 +9,7 @@ import { CollectionScope } from '../model/compile/relations.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import type { ParsedFilter } from '../query/related.ts'
 import { followRelations, type QueryScope } from '../query/relation.ts'
-import { isGroup, readWhere } from '../query/where.ts'
+import { isGroup, isGroupWord, readWhere } from '../query/where.ts'
 import { compileQueryReader, type QueryReader } from '../query.ts'
 import { findOperator } from '../store/operators.ts'
 
@@ -37,29 +37,20 @@ export const findRuleScope = memoize(
 
 /** Finds the reader for the queries of programs. */
 export const findProgramReader: (collection: CollectionDefinition) => QueryReader = memoize(
-  (collection: CollectionDefinition) => compileReader(collection, findProgramScope(collection)),
+  (collection: CollectionDefinition) => {
+    const { shape, queryFields, sort, search } = collection
+    return compileQueryReader({
+      fields: queryFields,
+      scope: findProgramScope(collection),
+      id: shape.identity.name,
+      sort,
+      limits: LIMITS,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ordered: shape.identity.ordered !== false,
+      ...(search && { search }),
+    })
+  },
 )
-
-/** Finds the reader for row policies. */
-export const findRuleReader: (collection: CollectionDefinition) => QueryReader = memoize(
-  (collection: CollectionDefinition) => compileReader(collection, findRuleScope(collection)),
-)
-
-function compileReader(
-  { shape, queryFields, sort, search }: CollectionDefinition,
-  scope: QueryScope,
-): QueryReader {
-  return compileQueryReader({
-    fields: queryFields,
-    scope,
-    id: shape.identity.name,
-    sort,
-    limits: LIMITS,
-    ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-    ordered: shape.identity.ordered !== false,
-    ...(search && { search }),
-  })
-}
 
 /**
  * Prints filters as parameters: `{ price: { gte: 10 } }` as `filter[price][gte]=10`. An object whose keys are
@@ -135,27 +126,49 @@ export function readGroups(
   issues: Issue[],
 ): readonly ParsedFilter[] {
   const groups = Object.entries(filters).filter(([name]) => isTree(name, scope))
-  if (groups.length === 0) return NO_GROUPS
-  const plain = groups.map(([name, value]) => [name, toPlainFilter(value, `${where}: ${name}`)])
-  return readWhere(Object.fromEntries(plain), '', scope, LIMITS, issues).filters
+  return readFilters(Object.fromEntries(groups), scope, where, issues)
 }
 
-const NO_GROUPS: readonly ParsedFilter[] = []
+/**
+ * Reads filters of every kind, without the parameters of a list. Issues are added to the list.
+ * @throws TypeError as {@link toParameters} does.
+ */
+export function readFilters(
+  filters: object,
+  scope: QueryScope,
+  where: string,
+  issues: Issue[],
+): readonly ParsedFilter[] {
+  const entries = Object.entries(filters)
+  if (entries.length === 0) return NO_FILTERS
+  const plain = entries.map(([name, value]) => [name, toPlainFilter(name, value, `${where}: `)])
+  const read = readWhere(Object.fromEntries(plain), '', scope, LIMITS, issues)
+  // What is above the limit was not read.
+  if (read.count > LIMITS.filters) {
+    const message = `At most ${LIMITS.filters} conditions are read, not ${read.count} or more`
+    issues.push({ message, type: 'too_many_filters' })
+  }
+  return read.filters
+}
+
+const NO_FILTERS: readonly ParsedFilter[] = []
 
 /** Whether a property of a filter object is no filter of a field of the items themselves. */
 function isTree(name: string, scope: QueryScope): boolean {
   return isGroup(name, scope.fields) || followRelations(name, scope).steps.length > 0
 }
 
-/** Copies filters as JSON, with dates as texts. @throws TypeError for a value that JSON would lose. */
-function toPlainFilter(value: unknown, where: string): unknown {
+/** Copies a filter as JSON, with dates as texts. @throws TypeError for a value that JSON would lose. */
+function toPlainFilter(name: string, value: unknown, above: string): unknown {
+  const where = `${above}${name}`
   const plain = toPlain(value)
-  if (Array.isArray(plain)) return plain.map((each, at) => toPlainFilter(each, `${where}.${at}`))
   if (isScalar(plain)) return plain
+  if (Array.isArray(plain) && (isGroupWord(name) || plain.map(toPlain).every(isScalar)))
+    return plain.map(each => toPlainFilter(name, each, above))
   const entries = isObject(plain) ? Object.entries(plain) : []
   if (entries.length > 0)
     return Object.fromEntries(
-      entries.map(([name, each]) => [name, toPlainFilter(each, `${where}.${name}`)]),
+      entries.map(([key, each]) => [key, toPlainFilter(key, each, `${where}.`)]),
     )
   throw new TypeError(
     `${where} must be a text, number, boolean, date, list of them or an object of filters, not ${String(plain)}. Leave it out, or write { exists: false }`,

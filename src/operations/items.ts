@@ -5,12 +5,13 @@ import { type Awaitable, andThen, type Item } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
+import { isPlain, show } from '../options.ts'
 import { isOwn } from '../query/related.ts'
 import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { findRuleReader, findRuleScope, readGroups, toParameters } from './filter-parameters.ts'
+import { findRuleScope, readFilters } from './filter-parameters.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
@@ -211,20 +212,21 @@ function nothing({ shape }: CollectionDefinition): Filter {
   return { path: [shape.identity.name], operator: 'exists', values: [false] }
 }
 
-/** Compiles a rule like the filters of a query; `undefined` where no item can match. */
-function filtersOf(
-  collection: CollectionDefinition,
-  rule: Readonly<Record<string, unknown>>,
-): readonly Filter[] | undefined {
-  const { name } = collection
-  const option = `${name}: visible`
-  const scope = findRuleScope(collection)
-  const parameters = toParameters(rule, collection, scope, option)
+/**
+ * Compiles the filters of a rule; `undefined` where no item can match.
+ * @throws TypeError for anything else: a promise, a list and a map have no filters, and would show everything.
+ */
+function filtersOf(collection: CollectionDefinition, rule: unknown): readonly Filter[] | undefined {
+  const option = `${collection.name}: visible`
+  if (!isPlain(rule)) {
+    throw new TypeError(
+      `${option} must return an object of filters at once, or undefined, not ${show(rule)}`,
+    )
+  }
   const issues: Issue[] = []
-  const { where } = findRuleReader(collection)(parameters, issues)
-  const groups = readGroups(rule, scope, option, issues).filter(isOwn)
+  const where = readFilters(rule, findRuleScope(collection), option, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
-  if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
+  if (wrong) throw new TypeError(`${option} returns no filters: ${wrong.message}`)
   // No item has a value that its field cannot have.
-  return issues.length > 0 ? undefined : [...where, ...groups]
+  return issues.length > 0 ? undefined : where.filter(isOwn)
 }

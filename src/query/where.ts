@@ -35,9 +35,14 @@ export function listGroups(fields: Fields): GroupWord[] {
   return GROUP_WORDS.filter(word => isGroup(word, fields))
 }
 
+/** Whether a word combines filters where no field has it as its name. */
+export function isGroupWord(name: string): name is GroupWord {
+  return Object.hasOwn(GROUPS, name)
+}
+
 /** Whether a property of a filter object combines filters: `or` does, unless a field has that name. */
 export function isGroup(name: string, fields: Fields): name is GroupWord {
-  return Object.hasOwn(GROUPS, name) && !fields.has(name)
+  return isGroupWord(name) && !fields.has(name)
 }
 
 /** What a `where` holds. */

@@ -408,12 +408,27 @@ describe('a row policy', () => {
     ['has an object', () => ({ owner: { $ne: 'x' } })],
     ['has a list with one', () => ({ owner: ['x', { $ne: 'x' }] })],
     ['has an unknown operator', () => ({ 'owner[nope]': 'x' })],
+    ['names no field in a group', () => ({ or: [{ owner: 'x' }, { ownr: 'x' }] })],
+    ['is a list', () => []],
+    ['is a list of filters', () => [{ owner: 'x' }]],
+    ['is true', () => true],
+    ['is null', () => null],
+    ['is a text', () => 'owner'],
+    ['is a promise', async () => ({ owner: 'x' })],
+    ['is a map', () => new Map([['owner', 'x']])],
+    ['inherits its filters', () => Object.create({ owner: 'x' })],
+    ['has more conditions than are looked at', () => ({ and: conditions(150) })],
+    ['has as many that are not to match', () => ({ not: { or: conditions(150) } })],
     [
       'throws',
       () => {
         throw new Error('x')
       },
     ],
+  ]
+  const conditions = (count: number) => [
+    ...Array.from({ length: count }, () => ({ owner: { ne: 'x' } })),
+    { owner: 'y' },
   ]
   const collectionOf = (visible: unknown) =>
     defineCollection({
@@ -435,6 +450,8 @@ describe('a row policy', () => {
       expect((await ask({ api }, undefined, 'GET', path)).status).toBe(expected)
     }
     expect(failures).toHaveLength(2)
+    for (const failure of failures)
+      expect(String(failure)).toMatch(/^(?:TypeError: cars: visible\b|Error: x$)/)
   })
 
   test.each([

@@ -155,6 +155,12 @@ test('a program gets the same, and a TypeError for what is no filter', async () 
     const where = { or: [{ color: wrong, price: 10 }] } as object
     await expect(resource.count(where)).rejects.toThrow(TypeError)
   }
+  // None is left out silently.
+  const many = Array.from({ length: 101 }, () => ({ price: { gte: 0 } }))
+  await expect(resource.count({ and: many })).rejects.toMatchObject({
+    errors: [{ type: 'too_many_filters' }],
+  })
+  expect(await resource.count({ and: many.slice(1) })).toBe(3)
 })
 
 test('one filter written twice is a TypeError: a repeated parameter would mean either value', async () => {
