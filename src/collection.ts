@@ -20,6 +20,7 @@ import {
   toInputFields,
 } from './model/compile/compile-field-roles.ts'
 import { compileHooks } from './model/compile/compile-hooks.ts'
+import { compileOperations } from './model/compile/compile-operations.ts'
 import {
   findParents,
   findReferences,
@@ -31,7 +32,7 @@ import { keepCollectionDefinition } from './model/definitions.ts'
 import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
 import type { CollectionDefinition } from './model/types/definition.ts'
-import { OPERATIONS, type Operation } from './model/types/operation.ts'
+import { FILTER_OPERATIONS, OPERATIONS, type Operation } from './model/types/operation.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
@@ -243,18 +244,14 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     relations: new Map<string, never>(),
     guarded: new Set<string>(),
     children: [],
-    operations: new Set(options.operations ?? OPERATIONS),
+    operations: compileOperations(options),
     actions: compileActions(options),
     hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {}), store),
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,
     privateCacheControl: toPrivateCacheControl(cacheControl),
-    access: buildAccess(
-      options.access,
-      [...OPERATIONS, SEARCH, DOWNLOAD, ...Object.keys(options.actions ?? {})],
-      name,
-    ),
+    access: buildAccess(options.access, [...GUARDED, ...Object.keys(options.actions ?? {})], name),
     visible: options.visible,
     hideExistence: options.hideExistence ?? false,
     description: options.description,
@@ -262,6 +259,9 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   checkViews(definition)
   return definition
 }
+
+/** What access rules may name besides actions. */
+const GUARDED = [...OPERATIONS, ...FILTER_OPERATIONS, SEARCH, DOWNLOAD]
 
 /** In a filter `{ range: { gte: 5 } }` is an operator: no property below another may have its name. */
 function checkOperatorNames(name: string, fields: Fields, above = ''): void {

@@ -12,6 +12,7 @@ export const ERROR_TYPES = {
     conflicting_parameters: 'Two parameters exclude each other. Send one of them.',
     conflicting_parent: 'The body names another parent than the path. Leave the property out.',
     custom: 'A rule of the schema is broken. `message` says which.',
+    filter_required: 'A change of many items needs a filter. Send one in the query.',
     foreign_address: 'A file is given by a foreign address. Upload it, or send it as Base64.',
     header_too_long: 'A header is too long. Shorten it.',
     immutable_field: 'The property cannot be changed. Leave it out, or send its current value.',
@@ -44,6 +45,8 @@ export const ERROR_TYPES = {
     invalid_value: 'A value is not allowed. `message` says which are.',
     invalid_xml: 'The body is not valid XML. `message` says where it breaks.',
     malformed_request: 'The request is not well-formed HTTP. Use an HTTP library.',
+    max_affected_required:
+      'A deletion by filter needs `Prefer: max-affected`. Send the most that may go.',
     missing_body: 'The request needs a body. Send one.',
     no_dry_run: 'The write cannot be tried by `Prefer: tx=rollback`. `message` says why.',
     no_files: 'The body has a file where none is expected. Leave it out.',
@@ -58,6 +61,7 @@ export const ERROR_TYPES = {
     too_big: 'A number is too large, a text too long, or a list too long. Correct it.',
     too_deep: 'The body is nested too deeply. Flatten it.',
     too_long: 'A text is longer than the database can store. Shorten it.',
+    too_many_affected: 'More items match than may be changed at once. Narrow the filter.',
     too_many_fields: '`fields` names too many fields. Name fewer, or leave it out.',
     too_many_filters: 'The list has too many filters. Send fewer.',
     too_many_included: 'What is to be included is too much. List it by itself, page by page.',
@@ -118,6 +122,7 @@ export const ERROR_TYPES = {
     precondition_failed: 'The item is not in the required state. Read it again, then decide.',
   },
   413: {
+    affected_too_large: 'The items that match are too large together. Narrow the filter.',
     batch_too_large: 'The answers of the batch are too large together. Send fewer steps.',
     body_too_large: 'The body is too large. Send less.',
     chunk_extensions_too_large: 'The chunk extensions are too large. Leave them out.',

@@ -152,7 +152,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ),
   'deletion of a parent': [
     ...breaking('src/operations/write/find-doomed.ts', [
-      'if (!node) throw referenced(call, collection, child)',
+      'if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)',
       'if (!node) continue',
     ]),
     ...breaking('src/model/compile/link-references.ts', [
@@ -269,8 +269,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ]),
   authentication: [
     ...breaking('src/operations/authorize.ts', [
-      'if (rules.some(rule => satisfies(rule, principal))) return',
-      'if (principal) return',
+      "if (!needed || needed === 'public' || unmet.includes(undefined)) return",
+      "if (principal || !needed || needed === 'public') return",
     ]),
     ...breaking(ENDPOINT, [
       "api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),",

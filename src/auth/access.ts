@@ -12,7 +12,8 @@ export type AccessRule = 'public' | readonly string[] | { readonly any: readonly
 
 /**
  * Access rules by operation or action. `count` and `search` follow `list`, and `download` follows `read`,
- * where they have no rule. `default` is for everything else. Without a rule any principal may.
+ * where they have no rule. `patchMany` needs the rules of `list` and `patch`, and `deleteMany` those of `list` and
+ * `delete`. `default` is for everything else. Without a rule any principal may.
  */
 export type Access = Readonly<Record<string, AccessRule>>
 
@@ -49,12 +50,30 @@ const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
   ['download', 'read'],
 ])
 
+/** The operations whose rules an operation on all items that match a filter needs, besides one of its own. */
+export const NEEDED_OPERATIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['patchMany', ['list', 'patch']],
+  ['deleteMany', ['list', 'delete']],
+])
+
 /** An api, or a collection. */
 interface Guarded {
   readonly access: Access
 }
 
-/** Finds the rule for an operation on a collection of an api, or for the root. */
+/** Finds the rules for an operation on a collection of an api, or for the root: all of them must hold. */
+export function findAccessRules(
+  api: Guarded,
+  collection: Guarded | undefined,
+  operation: string,
+): readonly AccessRule[] {
+  const needed = NEEDED_OPERATIONS.get(operation)
+  if (!needed) return [findAccessRule(api, collection, operation)]
+  const own = collection?.access[operation]
+  return [...needed.map(name => findAccessRule(api, collection, name)), ...(own ? [own] : [])]
+}
+
+/** Finds the rule for an operation whose rules are one. */
 export function findAccessRule(
   { access }: Guarded,
   collection: Guarded | undefined,
@@ -120,7 +139,8 @@ function distinct<T>(values: readonly T[]): T[] {
 }
 
 /** Lists the sets of scopes of which one is needed. */
-export function listScopes(rule: Exclude<AccessRule, 'public'>): readonly (readonly string[])[] {
+export function listScopes(rule: AccessRule): readonly (readonly string[])[] {
+  if (rule === 'public') return [[]]
   return 'any' in rule ? rule.any.map(scope => [scope]) : [rule]
 }
 

@@ -44,6 +44,8 @@ const DEFAULTS = {
   steps: 100,
   /** Items of an array that is created. Default 1,000. */
   arrayItems: 1000,
+  /** Items that one PATCH or DELETE by filter may change or delete. Default 1,000. */
+  affected: 1000,
   /** Milliseconds that a body may be behind `bodyRate`; then 408. Default 5,000. */
   bodyTime: 5000,
   /** The minimum rate of a body, in bytes per second. Default 16,384. */

@@ -1,4 +1,4 @@
-// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count` and `tx`.
+// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`, `tx` and `max-affected`.
 import { splitList } from './message.ts'
 
 /** What a `Prefer` header asks for (RFC 7240). */
@@ -7,6 +7,8 @@ export interface Preferences {
   readonly count?: 'exact' | 'estimated' | 'none'
   /** Whether a write is only tried: nothing of it is kept. */
   readonly tx?: 'rollback'
+  /** The most items that a write by filter may affect; `NaN` for what is no number. */
+  readonly 'max-affected'?: number
 }
 
 const RETURNS = ['minimal', 'representation'] as const
@@ -26,10 +28,14 @@ export function parsePrefer(text: string | undefined): Preferences {
   }
   const form = RETURNS.find(known => known === values.get('return'))
   const count = COUNTS.find(known => known === values.get('count'))
+  const most = values.get('max-affected')
   return {
     ...(form && { return: form }),
     ...(count && { count }),
     ...(values.get('tx') === 'rollback' && { tx: 'rollback' }),
+    ...(most !== undefined && {
+      'max-affected': /^\d{1,9}$/.test(most) ? Number(most) : Number.NaN,
+    }),
   }
 }
 

@@ -8,7 +8,7 @@ import { Components, JSON_TYPE, type MethodDescription } from './components.ts'
 import { buildErrorResponses } from './errors.ts'
 import { buildHeaderParameters, buildResponseHeaders } from './headers.ts'
 import { toPlainItem } from './path-item.ts'
-import { describeRule } from './security.ts'
+import { describeRules } from './security.ts'
 
 export const BATCH_PATH = '/batch'
 
@@ -88,7 +88,7 @@ export function buildBatch(
       },
       // Each step has the rule of its own operation.
       ...(!components.isInline &&
-        api.schemes.length > 0 && { security: describeRule([], api.schemes) }),
+        api.schemes.length > 0 && { security: describeRules([[]], api.schemes) }),
     },
   }
 }

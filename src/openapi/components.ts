@@ -8,6 +8,7 @@ import type {
   ApiDefinition,
   CollectionDefinition,
 } from '../model/types/definition.ts'
+import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
 /** One method of a target. */
@@ -72,6 +73,11 @@ export function takesArrays({ batch }: ApiDefinition, { store }: CollectionDefin
 /** One value, or an array of them. */
 export function orArray(schema: object, maxItems?: number): object {
   return { anyOf: [schema, { type: 'array', items: schema, ...(maxItems && { maxItems }) }] }
+}
+
+/** Whether an operation is on all items that match a filter. */
+export function isByFilter({ target, name }: Pick<MethodDescription, 'target' | 'name'>): boolean {
+  return !target.action && FILTER_OPERATIONS.some(each => each === name)
 }
 
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */

@@ -7,7 +7,13 @@ import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { buildContent, JSON_TYPE, type MethodDescription, takesKey } from './components.ts'
+import {
+  buildContent,
+  isByFilter,
+  JSON_TYPE,
+  type MethodDescription,
+  takesKey,
+} from './components.ts'
 import { listCommonHeaders, referToHeaders } from './headers.ts'
 
 const ALWAYS = [400, 412, 414, 431, 500, 503]
@@ -32,12 +38,12 @@ function listStatuses(described: MethodDescription): number[] {
   const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
   add(ofItem || parent || collection.hideExistence, 404)
   add(kind !== 'count', 413)
-  add(writes && name !== 'delete', 408, 415)
+  add(writes && (action || method !== 'DELETE'), 408, 415)
   add(method === 'POST', 405)
   add(writes, 409)
   add(name === 'list' || name === SEARCH || name === DOWNLOAD, 416)
   add(takesKey(described), 422)
-  add(writes && ofItem && collection.requirePrecondition, 428)
+  add(writes && (ofItem || isByFilter(described)) && collection.requirePrecondition, 428)
   return [...statuses].sort((one, other) => one - other)
 }
 

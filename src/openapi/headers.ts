@@ -3,7 +3,7 @@ import { isConditional, isRanged } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { type Components, type MethodDescription, takesKey } from './components.ts'
+import { type Components, isByFilter, type MethodDescription, takesKey } from './components.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
@@ -29,6 +29,12 @@ const REQUEST: Headers = {
   Range: ['A part: bytes=0-1023 of a file, cars=0-24 of a list', TEXT],
 }
 
+/** Those of a write by filter. */
+const BY_FILTER: Headers = {
+  'If-Match': ['The ETag of the list with the same filter; 412 where it has changed', TAGS],
+  Prefer: ['max-affected=50: 400 where more items match; return=minimal (RFC 7240)', TEXT],
+}
+
 function listRequestHeaders(described: MethodDescription): readonly string[] {
   const { target, method, name } = described
   if (name === 'batch') return ['Idempotency-Key', 'Prefer']
@@ -44,6 +50,7 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
   }
   return [
     ...(kind === 'item' || action?.on === 'item' ? ['If-Match', 'If-Unmodified-Since'] : []),
+    ...(isByFilter(described) ? ['If-Match'] : []),
     ...(name === 'replace' && collection.putCreates ? ['If-None-Match'] : []),
     ...(takesKey(described) ? ['Idempotency-Key'] : []),
     'Prefer',
@@ -52,12 +59,17 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
 
 /** Builds the header parameters of an operation. */
 export function buildHeaderParameters(described: MethodDescription): object[] {
-  return listRequestHeaders(described).map(name =>
-    described.components.refer('parameters', name.replaceAll('-', ''), 'header', () => {
-      const [description, schema] = REQUEST[name] ?? []
-      return { in: 'header', name, description, schema }
-    }),
-  )
+  const { components, name: operation } = described
+  const byFilter = isByFilter(described) ? BY_FILTER : {}
+  return listRequestHeaders(described).map(name => {
+    const [description, schema] = byFilter[name] ?? REQUEST[name] ?? []
+    const isOwn = byFilter[name] !== undefined
+    const required = operation === 'deleteMany' && name === 'Prefer'
+    const wanted = name.replaceAll('-', '') + (isOwn ? `Of${required ? 'Deletion' : 'Filter'}` : '')
+    return components.refer('parameters', wanted, 'header', () => {
+      return { in: 'header', name, description, ...(required && { required }), schema }
+    })
+  })
 }
 
 const RESPONSE: Headers = {
@@ -126,6 +138,8 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   count: ['Accept-Query', 'Preference-Applied'],
   read: ITEM,
   delete: ['Preference-Applied'],
+  patchMany: ['Preference-Applied'],
+  deleteMany: ['Preference-Applied'],
   [DOWNLOAD]: ['Accept-Ranges', 'Content-Disposition', ...ITEM],
 }
 

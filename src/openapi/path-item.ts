@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 path item of a target, for OPTIONS and for the document.
 
-import { findAccessRule } from '../auth/access.ts'
+import { findAccessRules } from '../auth/access.ts'
 import { memoize } from '../base/memoize.ts'
 import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
@@ -12,7 +12,7 @@ import { QUERY_TYPES } from '../query/body.ts'
 import { Components, type MethodDescription } from './components.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
-import { describeRule } from './security.ts'
+import { describeRules } from './security.ts'
 
 /** Prints the methods of a target as `Allow` has them, OPTIONS last. */
 export function allowedMethods(methods: ReadonlyMap<string, string>): string {
@@ -70,6 +70,8 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   replace: 'Replaces an item: what is absent is removed or takes its default',
   patch: 'Changes an item by a JSON Merge Patch or a JSON Patch',
   delete: 'Removes an item',
+  patchMany: 'Changes all items that match the filters, or none',
+  deleteMany: 'Removes all items that match the filters, or none',
   [DOWNLOAD]: 'The content, whole or in ranges',
   describe: 'The available resources',
 }
@@ -86,7 +88,7 @@ function describeMethod(described: MethodDescription): Record<string, unknown> {
     ...(!components.isInline && {
       ...(collection && { tags: [collection.name] }),
       ...(api.schemes.length > 0 && {
-        security: describeRule(findAccessRule(api, collection, name), api.schemes),
+        security: describeRules(findAccessRules(api, collection, name), api.schemes),
       }),
     }),
   }

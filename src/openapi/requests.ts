@@ -4,6 +4,7 @@ import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
+import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { readTypes } from '../negotiate.ts'
 import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
@@ -17,6 +18,7 @@ import {
 import { listOperators, type OperatorWord } from '../store/operators.ts'
 import {
   buildContent,
+  isByFilter,
   JSON_TYPE,
   type MethodDescription,
   orArray,
@@ -37,8 +39,10 @@ export function buildRequest(described: MethodDescription): Record<string, unkno
   return { parameters, requestBody: buildBody(described) }
 }
 
-function queryParameters({ api, target, method, name, components }: MethodDescription): object[] {
-  if (!target.collection || !isSafe(method) || method === 'QUERY') return []
+function queryParameters(described: MethodDescription): object[] {
+  const { api, target, method, name, components } = described
+  const reads = isSafe(method) || isByFilter(described)
+  if (!target.collection || !reads || method === 'QUERY') return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
   const type = printItemType(collection)
@@ -74,7 +78,7 @@ function parametersOf(
   return [
     ...filtersOf(collection.queryFields, '', name === SEARCH),
     ...describeWhere(collection.queryFields),
-    ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
+    ...(FILTERS_ONLY.has(name) ? [] : [fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined ? [] : DATES),
     // A reader by it would miss items.
     ...(shape.identity.ordered === false
@@ -84,6 +88,9 @@ function parametersOf(
     ...(name === SEARCH || asSearch ? [WORDS] : []),
   ]
 }
+
+/** The operations that are of all items of a list. */
+const FILTERS_ONLY: ReadonlySet<string> = new Set(['count', ...FILTER_OPERATIONS])
 
 const FIELDS = 'The properties to return, separated by commas. Default: all'
 
@@ -210,8 +217,9 @@ function buildBody(described: MethodDescription): object | undefined {
   const { collection, parent, action } = target
   if (action) return buildInput(described, collection, action)
   if (method === 'QUERY') return buildQuery(parametersOf(collection, name, api.dialects.length > 0))
-  if (name === 'delete') return undefined
-  const operation = name as keyof typeof SUFFIXES // The other operations have no body.
+  if (method === 'DELETE') return undefined
+  // The other operations have no body.
+  const operation = name === 'patchMany' ? 'patch' : (name as keyof typeof SUFFIXES)
   const types = readTypes(api.formats)
   const type = printItemType(collection) + SUFFIXES[operation]
   // A patch requires no property: the path has none to fill in.

@@ -44,6 +44,11 @@ const ACTION: Readonly<Record<number, Answer>> = {
   303: ['Done without a result: see the item or the list'],
 }
 
+const AFFECTED: Readonly<Record<number, Answer>> = {
+  200: ['The number of items', 'count'],
+  204: ['Done, with Prefer: return=minimal'],
+}
+
 /** The answers of each operation besides errors. */
 const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   list: PAGES,
@@ -57,6 +62,8 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
     200: ['The deleted item', 'item'],
     204: ['Removed, with Prefer: return=minimal'],
   },
+  patchMany: AFFECTED,
+  deleteMany: AFFECTED,
   [DOWNLOAD]: {
     200: ['The content', 'bytes'],
     206: ['The part of the content that Range requests', 'bytes'],

@@ -35,10 +35,14 @@ function metadataUrl(issuer: string): string | undefined {
   return `${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
 }
 
-/** Describes a rule as security requirements: one of the schemes, with these scopes. */
-export function describeRule(rule: AccessRule, schemes: readonly Scheme[]): object[] {
-  const sets = rule === 'public' ? [[]] : listScopes(rule)
+/** Describes rules that must all hold as security requirements: one of the schemes, with these scopes. */
+export function describeRules(rules: readonly AccessRule[], schemes: readonly Scheme[]): object[] {
+  const sets = rules.reduce<readonly (readonly string[])[]>(
+    (known, rule) =>
+      known.flatMap(scopes => listScopes(rule).map(more => [...new Set([...scopes, ...more])])),
+    [[]],
+  )
   const names = [...describeSchemes(schemes).keys()]
   const choices = names.flatMap(name => sets.map(scopes => ({ [name]: scopes })))
-  return rule === 'public' ? [{}, ...choices] : choices
+  return rules.every(rule => rule === 'public') ? [{}, ...choices] : choices
 }

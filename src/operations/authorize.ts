@@ -1,5 +1,5 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
-import { findAccessRule, insufficientScope, satisfies } from '../auth/access.ts'
+import { findAccessRules, insufficientScope, satisfies } from '../auth/access.ts'
 import { unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
@@ -35,11 +35,12 @@ export function requireAccess(
 ): void {
   const { api, request, authenticated, principal, base } = context
   if (context.inProcess || api.schemes.length === 0) return
-  const rules = operations.map(operation => findAccessRule(api, collection, operation))
-  if (rules.some(rule => satisfies(rule, principal))) return
+  const unmet = operations.map(operation =>
+    findAccessRules(api, collection, operation).find(rule => !satisfies(rule, principal)),
+  )
   // A form may name an operation that does not exist here: that is a 405, once it is read.
-  const needed = rules.find(rule => rule !== 'public')
-  if (!needed) return
+  const [needed] = unmet
+  if (!needed || needed === 'public' || unmet.includes(undefined)) return
   const metadata = metadataAddress(api, base)
   if (!authenticated) throw unauthorized(api.schemes, request, metadata)
   if (collection?.hideExistence) throw hideTarget(context)

@@ -1,5 +1,5 @@
 // One request, or one call in process: what operations read of both, and what is HTTP's alone.
-import { findAccessRule, satisfies } from '../auth/access.ts'
+import { findAccessRules, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { Issue } from '../errors.ts'
@@ -254,7 +254,7 @@ export class CallContext implements ListOptions {
   can(collection: CollectionDefinition | undefined, operation: string): boolean {
     const { api, inProcess, principal } = this
     if (inProcess || api.schemes.length === 0) return true
-    return satisfies(findAccessRule(api, collection, operation), principal)
+    return findAccessRules(api, collection, operation).every(rule => satisfies(rule, principal))
   }
 
   /** Returns a collection as the client sees it, with the properties that it may read and write. A program sees all. */

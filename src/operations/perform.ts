@@ -12,6 +12,7 @@ import { toProgramItem } from './in-process/program-items.ts'
 import { compileList } from './read/list.ts'
 import { download, read } from './read/read.ts'
 import { runAfter, runErrorHooks } from './run-hooks.ts'
+import { compileByFilter } from './write/by-filter.ts'
 import { compileCreate } from './write/create-many.ts'
 import { protectResult } from './write/enforce-field-roles.ts'
 import { compileWrites } from './write/plan.ts'
@@ -30,6 +31,8 @@ const COMPILERS: Readonly<
   replace: (_api, collection) => compileWrites(collection).replace,
   patch: (_api, collection) => compileWrites(collection).patch,
   delete: (_api, collection) => compileWrites(collection).delete,
+  patchMany: (api, collection) => compileByFilter(api, collection, 'patchMany'),
+  deleteMany: (api, collection) => compileByFilter(api, collection, 'deleteMany'),
   download: () => download,
 }
 

@@ -148,10 +148,11 @@ export function prepareOperation(context: CollectionContext): void {
   if (key !== undefined) context.idempotencyKey = parseIdempotencyKey(key)
 }
 
-/** Takes out `_method` and, for pages, whose forms send every control, empty values; then rewrites dialects. */
+/** Takes out `_method` and, of lists as pages, whose forms send every control, empty values; then rewrites dialects. */
 function cleanParameters(context: CollectionContext): void {
-  const { api, target, negotiated, parameters: sent } = context
-  const isPage = negotiated?.format.page !== undefined
+  const { api, target, negotiated, method, parameters: sent } = context
+  // Without an empty filter a write would be of more items.
+  const isPage = negotiated?.format.page !== undefined && isSafe(method)
   const given = sent.filter(
     ({ name, value }) => name !== METHOD_PARAMETER && !(isPage && value === ''),
   )

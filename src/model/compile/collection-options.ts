@@ -35,7 +35,7 @@ export interface PlainOptions {
   readonly defaultLimit?: number | undefined
   /** The most items of a page. Default 100. */
   readonly maxLimit?: number | undefined
-  /** The allowed operations. Default: all. */
+  /** The allowed operations. Default: all but `patchMany` and `deleteMany`, which need those of one item and `list`. */
   readonly operations?: readonly Operation[] | undefined
   /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
   readonly putCreates?: boolean | undefined

@@ -18,7 +18,7 @@ import {
 } from '../../options.ts'
 import type { Store } from '../../store/store.ts'
 import type { Action, Declaration } from '../types/declaration.ts'
-import { OPERATIONS } from '../types/operation.ts'
+import { FILTER_OPERATIONS, OPERATIONS } from '../types/operation.ts'
 import { OWNER, ROLES } from './compile-field-roles.ts'
 import { REFERENCE } from './compile-references.ts'
 
@@ -80,7 +80,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   references: recordOf(REFERENCE),
   relation: recordOf(REFERENCE),
   search: listOf(TEXT, 1),
-  operations: listOf(oneOf(...OPERATIONS)),
+  operations: listOf(oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
   actions: OBJECT,
   hooks: OBJECT,
   putCreates: BOOLEAN,

@@ -6,7 +6,7 @@ import { buildChecker } from '../../schema/validate.ts'
 import { fieldsOf, toZod } from '../../schema/zod-fields.ts'
 import type { ActionRun, Declaration } from '../types/declaration.ts'
 import type { ActionDefinition, CollectionDefinition } from '../types/definition.ts'
-import { OPERATIONS, type Operation } from '../types/operation.ts'
+import { FILTER_OPERATIONS, OPERATIONS, type Operation } from '../types/operation.ts'
 import type { Resource } from '../types/resource.ts'
 import { ACTION_RULES } from './collection-rules.ts'
 import { DOWNLOAD } from './routes.ts'
@@ -19,7 +19,7 @@ const OTHER_METHODS: Readonly<Record<Exclude<keyof Resource, Operation>, true>> 
 
 /** The names of operations, and what every resource or object has: `cars.buy` is an action of the resource. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set([
-  ...[...OPERATIONS, DOWNLOAD, ...Object.keys(OTHER_METHODS), 'then'],
+  ...[...OPERATIONS, ...FILTER_OPERATIONS, DOWNLOAD, ...Object.keys(OTHER_METHODS), 'then'],
   ...Object.getOwnPropertyNames(Object.prototype),
 ])
 

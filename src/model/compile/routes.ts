@@ -256,7 +256,8 @@ function* collectionRoutes(
     ...on('GET', operation, name),
     ...on('QUERY', operation, name),
   ]
-  yield route({ kind: 'collection' }, [...query('list'), ...on('POST', 'create')])
+  const many = [...on('PATCH', 'patchMany'), ...on('DELETE', 'deleteMany')]
+  yield route({ kind: 'collection' }, [...query('list'), ...on('POST', 'create'), ...many])
   yield route({ kind: 'count' }, query('count'))
   if (collection.search) yield route({ kind: 'search' }, query('list', SEARCH))
   for (const action of collection.actions.values())

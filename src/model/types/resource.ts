@@ -11,7 +11,7 @@ import type {
   UnknownDef,
 } from './collection-types.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
-import type { Operation } from './operation.ts'
+import type { FilterOperation, Operation } from './operation.ts'
 
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions<P extends BasePrincipal = Principal> {
@@ -39,6 +39,12 @@ export interface WriteOptions<P extends BasePrincipal = Principal> extends Creat
   readonly ifMatch?: string | undefined
   /** Whether to write whatever version the item has. Default false. */
   readonly unconditional?: boolean | undefined
+}
+
+/** Options of a write to all items that match a filter. */
+export interface ManyOptions extends CreateOptions {
+  /** How many items it may affect: HttpError 400 where more match. Default: `limits.affected`, which is above it. */
+  readonly maxAffected?: number | undefined
 }
 
 /** One page of a list. */
@@ -84,7 +90,35 @@ export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
  * `ConflictError` where the item was changed since. A copy of an item (`{ ...car }`) is a `TypeError`: name
  * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
  */
-export interface Resource<D extends Def = UnknownDef> extends OperationsOf<D>, SearchOf<D> {}
+export interface Resource<D extends Def = UnknownDef>
+  extends OperationsOf<D>,
+    SearchOf<D>,
+    ByFilterOf<D> {}
+
+/** The writes to all items that match a filter: all of them, or none. The store needs transactions. */
+export interface ByFilterOf<D extends Def> {
+  /**
+   * Applies a JSON Merge Patch to each item that matches, as `patch` does, and gives their number.
+   * @throws HttpError as for one item, and 400 where more match than may be affected; TypeError without a filter.
+   * @example
+   * const sold = await cars.patchMany({ color: 'red' }, { price: 0 }, { maxAffected: 50 })
+   */
+  patchMany(
+    filters: Matching<DefCompared<D>>,
+    changes: DefChanges<D>,
+    options?: ManyOptions,
+  ): Promise<number>
+  /**
+   * Deletes each item that matches, as `delete` does, and gives their number.
+   * @throws HttpError as `patchMany` does
+   * @example
+   * const gone = await cars.deleteMany({ price: { lt: 5 } }, { maxAffected: 10 })
+   */
+  deleteMany(
+    filters: Matching<DefCompared<D>>,
+    options: ManyOptions & { readonly maxAffected: number },
+  ): Promise<number>
+}
 
 /** The search of a collection. */
 export interface SearchOf<D extends Def> {
@@ -215,6 +249,7 @@ type Allowed<D extends Def> = ([D['operations']] extends [never]
   ? OperationsOf<D>
   : Omit<OperationsOf<D>, Refused<D['operations']>>) &
   ([D['search']] extends [never] ? unknown : SearchOf<D>) &
+  Pick<ByFilterOf<D>, D['operations'] & FilterOperation> &
   ActionsOf<D>
 
 /** The methods that need an operation which the declaration leaves out. */

@@ -3,18 +3,21 @@
 import { toJson } from '../../formats/json-value.ts'
 import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
 import type { ReceivedRequest } from '../../http/message.ts'
+import type { Preferences } from '../../http/prefer.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
 import type { ActionDefinition, CollectionDefinition } from '../../model/types/definition.ts'
+import type { FilterOperation } from '../../model/types/operation.ts'
 import type {
   CallOptions,
   CreateOptions,
   List,
+  ManyOptions,
   Resource,
   WriteOptions,
 } from '../../model/types/resource.ts'
-import { ANYTHING, BOOLEAN, checkOptions, type Rules } from '../../options.ts'
+import { ANYTHING, BOOLEAN, checkOptions, type Rules, wholeFrom } from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import type { Id } from '../../store/store.ts'
@@ -22,7 +25,8 @@ import { CallContext, type CallScope, type OperationResult, type Perform } from 
 import { tryOut } from '../dry-run.ts'
 import { compileOperation } from '../perform.ts'
 import { requireOutside } from '../work-context.ts'
-import { countMatching, createList, type ListRunner } from './list-calls.ts'
+import { writeByFilter } from '../write/by-filter.ts'
+import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
 import { trackCalls } from './track-calls.ts'
 
@@ -56,16 +60,25 @@ interface Call {
   readonly value?: unknown
   readonly options?: CreateOptions | undefined
   readonly preconditions?: Preconditions
+  readonly preferences?: Preferences
   /** Does the work in place of the operation. */
   readonly perform?: Perform
 }
 
 const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
 const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
+const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
 const WRITE_RULES: Rules<WriteOptions> = {
   ...CREATE_RULES,
   ifMatch: ANYTHING,
   unconditional: ANYTHING,
+}
+
+/** The options of calls that differ. */
+const RULES: Readonly<Record<string, Rules<CallOptions>>> = {
+  create: CREATE_RULES,
+  patchMany: MANY_RULES,
+  deleteMany: MANY_RULES,
 }
 
 /** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
@@ -85,12 +98,11 @@ export function createResource(scope: CallScope, name: string): Resource {
   const run = async (
     operation: string,
     place: Omit<CollectionTarget, 'version' | 'collection'>,
-    { value: input, options, preconditions, perform }: Call = {},
+    { value: input, options, preconditions, preferences = {}, perform }: Call = {},
   ): Promise<readonly [OperationResult, CollectionDefinition]> => {
     if (!transaction) requireOutside(collection.store, name, operation)
     if (options) {
-      const created = operation === 'create' ? CREATE_RULES : CALL_RULES
-      const rules = preconditions ? WRITE_RULES : created
+      const rules = preconditions ? WRITE_RULES : (RULES[operation] ?? CALL_RULES)
       checkOptions(`The options of ${name}.${operation}`, options, rules)
     }
     const value = collection.blobs && hasFiles(input) ? await readFiles(input) : input
@@ -105,6 +117,7 @@ export function createResource(scope: CallScope, name: string): Resource {
       system: scope.system ?? false,
       forClient: scope.forClient ?? false,
       preconditions: preconditions ?? NO_PRECONDITIONS,
+      preferences,
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       principal: options?.principal ?? scope.principal,
     })
@@ -140,6 +153,32 @@ export function createResource(scope: CallScope, name: string): Resource {
     const kind = action ? 'action' : 'item'
     const place = { kind, id: normalizeId(collection, id), action } as const
     return runItem(operation, place, { value, options, preconditions })
+  }
+
+  /** Changes or deletes all items that match. @returns their number. */
+  const writeMany = async (
+    operation: FilterOperation,
+    filters: object,
+    { value, options }: Pick<Call, 'value'> & { readonly options?: ManyOptions | undefined },
+  ): Promise<number> => {
+    const { transaction: transact, database } = collection.store
+    if (!transact || !database)
+      throw new TypeError(`${name}: ${operation} needs a store with transactions`)
+    const { maxAffected } = options ?? {}
+    if (operation === 'deleteMany' && maxAffected === undefined)
+      throw new TypeError(`${name}: deleteMany needs { maxAffected }: how many may go at most`)
+    const query = readFilters(collection, operation, filters)
+    const [{ value: count }] = await run(
+      operation,
+      { kind: 'collection' },
+      {
+        value,
+        options,
+        preferences: maxAffected === undefined ? {} : { 'max-affected': maxAffected },
+        perform: call => writeByFilter(call, operation, query),
+      },
+    )
+    return count as number // of items
   }
 
   const read = (id: Id, options?: CallOptions): Promise<ProgramItem> =>
@@ -178,6 +217,8 @@ export function createResource(scope: CallScope, name: string): Resource {
     replace: async (target, value, options) => write('replace', target, { value, options }),
     patch: async (target, value, options) => write('patch', target, { value, options }),
     delete: async (target, options) => write('delete', target, { options }),
+    patchMany: (filters, value, options) => writeMany('patchMany', filters, { value, options }),
+    deleteMany: (filters, options) => writeMany('deleteMany', filters, { options }),
     async change(target, change, options) {
       const { id } = parseWriteTarget(collection, target, { unconditional: true })
       for (let attempt = 1; ; attempt++) {
@@ -206,4 +247,6 @@ const METHODS: Readonly<Record<string, string>> = {
   replace: 'PUT',
   patch: 'PATCH',
   delete: 'DELETE',
+  patchMany: 'PATCH',
+  deleteMany: 'DELETE',
 }

@@ -20,6 +20,7 @@ import {
   toPlain,
 } from '../filter-parameters.ts'
 import { chooseTotalMode, count, prepareQuery } from '../read/list.ts'
+import { hasFilter } from '../write/by-filter.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 
 /** Runs a list operation with its hooks; `perform` does its work. */
@@ -89,16 +90,35 @@ export async function countMatching(
   run: ListRunner,
   call: ListCall,
 ): Promise<number> {
-  const other = ['sort', 'fields', ...PLACE].find(name => Object.hasOwn(call.query ?? {}, name))
-  if (other !== undefined) {
-    throw new TypeError(
-      `${collection.name}: count takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
-    )
-  }
+  requireFilters(collection, call)
   const { value } = await run(call.operation, call.options, context =>
     count(context, readCallQuery(collection, call)),
   )
   return value as number // an exact count is one
+}
+
+/** @throws TypeError for what selects no items. */
+function requireFilters({ name }: CollectionDefinition, { operation, query = {} }: ListCall): void {
+  const other = ['sort', 'fields', ...PLACE].find(each => Object.hasOwn(query, each))
+  if (other === undefined) return
+  throw new TypeError(
+    `${name}: ${operation} takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
+  )
+}
+
+/** Reads the filters of a write to all items that match. @throws TypeError where there is none. */
+export function readFilters(
+  collection: CollectionDefinition,
+  operation: string,
+  filters: object,
+): ParsedQuery {
+  const call = { operation, query: filters }
+  requireFilters(collection, call)
+  const query = readCallQuery(collection, call)
+  if (hasFilter(query)) return query
+  throw new TypeError(
+    `${collection.name}: ${operation} needs a filter. For all items, write { ${collection.shape.identity.name}: { exists: true } }`,
+  )
 }
 
 /** A part of a list, read. */

@@ -281,20 +281,29 @@ function toSlice(window: Window, { sort }: ParsedQuery, { target }: OperationCon
   throw new HttpError(400, [{ message, field: 'cursor', type: 'invalid_cursor' }])
 }
 
-/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
 function listValidators(
   context: OperationContext,
   items: readonly Stored[],
-  { total, more }: Found,
+  found: Found,
   { window, fieldsText }: ListRequest,
   nested: readonly NestedItem[] = [],
 ): Validators {
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  return { tag: `${printPageTag(items, found, place, fieldsText, nested)}.${context.variant}` }
+}
+
+/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
+export function printPageTag(
+  items: readonly Stored[],
+  { total, more }: Pick<Found, 'total' | 'more'>,
+  place = 0,
+  fieldsText = '',
+  nested: readonly NestedItem[] = [],
+): string {
   const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
   const versions = items.map(({ version }) => version)
   for (const each of nested) each.addVersions(versions)
-  const tag = hashTexts([page, ...versions])
-  return { tag: `${tag}.${context.variant}` }
+  return hashTexts([page, ...versions])
 }
 
 function listHeaders(

@@ -148,11 +148,20 @@ export function immutableField(field: string, value: Json): HttpError {
  * action the action decides.
  * @throws HttpError 401 without a principal, 403, or 404 where the collection hides what exists.
  */
-export function requireOwnItem({ call, current }: Write): void {
+export function requireOwnItem(write: Write): void {
+  requireOwn(write, write.call.target.collection.hideExistence)
+}
+
+/** The same of an item that the client finds in a list. @throws HttpError 401, 403 */
+export function requireOwnListed(write: Write): void {
+  requireOwn(write, false)
+}
+
+function requireOwn({ call, current }: Write, hides: boolean): void {
   const { collection, id = '' } = call.target
   if (!current || mayChange(call, collection, current.item)) return
   requirePrincipal(call)
-  if (collection.hideExistence) throw notFound(collection, id)
+  if (hides) throw notFound(collection, id)
   const message = `Only its owner may change this ${collection.itemName}.`
   throw new HttpError(403, [{ message, type: 'not_owner' }])
 }

@@ -6,7 +6,7 @@ import { ConflictError } from '../../model/conflict-error.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { deleteSet, MAX_SET } from '../../store/sets.ts'
 import type { Stored } from '../../store/store.ts'
-import { findDoomed } from './find-doomed.ts'
+import { findAllDoomed, findDoomed } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
 import { Contested } from './store.ts'
 import type { Doomed, Write } from './write.ts'
@@ -24,7 +24,7 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     each.collection.store === collection.store && each.id === current.id
   try {
     let { doomed = [] } = write
-    while (!(await deleteReferrers(write, doomed.slice(0, doomed.findIndex(isRoot)), progress))) {
+    while (!(await deleteSets(write, doomed.slice(0, doomed.findIndex(isRoot)), progress))) {
       // What is deleted stays so in a transaction that goes on: the rest must be deleted too, or everything is undone.
       if (!call.transaction || !progress.begun) throw new Contested()
       doomed = await findDoomed(write)
@@ -33,28 +33,49 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     const options = toWriteOptions(write, 'deleted')
     if (!(await store.delete(current.id, current.version, options))) throw new Contested()
     const others = doomed.slice(doomed.findIndex(isRoot) + 1)
-    if (!(await deleteReferrers(write, others, progress, true))) throw new Contested()
+    if (!(await deleteSets(write, others, progress, true))) throw new Contested()
   } catch (error) {
     if (!call.transaction || !progress.begun) throw error
-    const conflict = new ConflictError(collection.itemName, { mine: undefined, theirs: undefined })
-    throw call.transaction.fail(error instanceof Contested ? conflict : error)
+    throw call.transaction.fail(error instanceof Contested ? conflictOf(call) : error)
   }
   return current
 }
 
 /**
- * Deletes items that refer to others.
+ * Deletes several items, with all that is deleted with them, within a transaction.
+ * @throws ConflictError where one was changed meanwhile by another call of the transaction, which undoes that.
+ */
+export async function deleteAllDoomed(write: Write, items: readonly Stored[]): Promise<void> {
+  const { call, transaction } = write
+  const progress = { begun: false }
+  try {
+    const { sorted, circular } = await findAllDoomed(call, transaction, items)
+    const isDone =
+      (await deleteSets(write, sorted, progress)) &&
+      (await deleteSets(write, circular, progress, true))
+    if (!isDone) throw conflictOf(call)
+  } catch (error) {
+    throw progress.begun && transaction ? transaction.fail(error) : error
+  }
+}
+
+export function conflictOf({ target }: Write['call']): ConflictError {
+  return new ConflictError(target.collection.itemName, { mine: undefined, theirs: undefined })
+}
+
+/**
+ * Deletes items in sets.
  * @param circular whether they refer to each other: the database may have deleted some with others.
  * @returns whether all were still at their versions.
  */
-async function deleteReferrers(
+async function deleteSets(
   write: Write,
-  referrers: readonly Doomed[],
+  items: readonly Doomed[],
   progress: { begun: boolean },
   circular = false,
 ): Promise<boolean> {
   const { call, transaction } = write
-  for (const [collection, set] of listSets(referrers, circular ? 1 : MAX_SET)) {
+  for (const [collection, set] of listSets(items, circular ? 1 : MAX_SET)) {
     // A store in memory answers at once: other requests are served in between.
     if (progress.begun) await takeTurn()
     const store = call.storeOf(collection, transaction)

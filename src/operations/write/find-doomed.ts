@@ -1,4 +1,4 @@
-// What a deletion deletes: everything that refers to an item, and to that, in the order in which the keys of a
+// What a deletion deletes: everything that refers to its items, and to that, in the order in which the keys of a
 // database allow it.
 
 import { HttpError } from '../../errors.ts'
@@ -8,9 +8,10 @@ import { withTieBreak } from '../../store/selection.ts'
 import { MAX_SET } from '../../store/sets.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
 import type { OperationContext } from '../context.ts'
+import type { RunningTransaction } from '../running-transaction.ts'
 import type { Doomed, Write } from './write.ts'
 
-/** The maximum of items that are deleted with one. */
+/** The maximum of items that are deleted with others. */
 const MAX_CASCADE = 10_000
 
 /** An item that is deleted, and how it hangs together with the others. */
@@ -25,6 +26,14 @@ interface DoomedNode extends Doomed {
 /** The items found so far: two versions may serve those of one store. */
 type DoomedNodes = Map<Store, Map<Id, DoomedNode>>
 
+/** The items of a deletion, in its order. */
+export interface DoomedItems {
+  /** Each after those that refer to it. */
+  readonly sorted: readonly Doomed[]
+  /** Those that refer to each other in a circle, or to such. */
+  readonly circular: readonly Doomed[]
+}
+
 /**
  * Finds the items that are deleted with one, each after those that refer to it. Where items refer to each other in a
  * circle, the first one precedes all of the circle.
@@ -32,11 +41,23 @@ type DoomedNodes = Map<Store, Map<Id, DoomedNode>>
  */
 export async function findDoomed(write: Write<'current'>): Promise<readonly Doomed[]> {
   const { call, transaction, current } = write
+  const { sorted, circular } = await findAllDoomed(call, transaction, [current])
+  return [...sorted, ...circular]
+}
+
+/** Finds the items that are deleted with others. @throws HttpError as {@link findDoomed} does. */
+export async function findAllDoomed(
+  call: OperationContext,
+  transaction: RunningTransaction | undefined,
+  items: readonly Stored[],
+): Promise<DoomedItems> {
   const { collection } = call.target
-  const root = toNode(collection, current)
-  const doomed = [root]
-  const nodes: DoomedNodes = new Map([[collection.store, new Map([[root.id, root]])]])
-  for (let level = [root]; level.length > 0; ) {
+  const roots = items.map(each => toNode(collection, each))
+  const doomed = [...roots]
+  const nodes: DoomedNodes = new Map([
+    [collection.store, new Map(roots.map(root => [root.id, root]))],
+  ])
+  for (let level = roots; level.length > 0; ) {
     const next: DoomedNode[] = []
     for (const { parent, child, field, selection } of listReferrers(level, 'cascade')) {
       const known = nodes.get(child.store) ?? new Map<Id, DoomedNode>()
@@ -50,7 +71,8 @@ export async function findDoomed(write: Write<'current'>): Promise<readonly Doom
           known.set(stored.id, node)
           connect(node, stored.item[field], nodes.get(parent.store))
         }
-        if (doomed.length + next.length > MAX_CASCADE + 1) throw tooMany(collection)
+        if (doomed.length + next.length > MAX_CASCADE + roots.length)
+          throw tooMany(collection, roots.length)
       }
     }
     doomed.push(...next)
@@ -63,7 +85,7 @@ export async function findDoomed(write: Write<'current'>): Promise<readonly Doom
     const { items } = await store.list(selection, slice, 'none', call.storeOptions)
     for (const { id, item } of items) {
       const node = known.get(id)
-      if (!node) throw referenced(call, collection, child)
+      if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)
       connect(node, item[field], nodes.get(parent.store))
     }
   }
@@ -88,7 +110,7 @@ function connect(
 }
 
 /** Sorts items in waves: to each nothing refers any more, once the ones before are deleted. */
-function sortByReferences(doomed: readonly DoomedNode[]): readonly DoomedNode[] {
+function sortByReferences(doomed: readonly DoomedNode[]): DoomedItems {
   const sorted: DoomedNode[] = []
   for (let wave = doomed.filter(({ waits }) => waits === 0); wave.length > 0; ) {
     // Those of a collection are next to each other: they are deleted together.
@@ -104,9 +126,7 @@ function sortByReferences(doomed: readonly DoomedNode[]): readonly DoomedNode[] 
     }
     wave = next
   }
-  return sorted.length < doomed.length
-    ? [...sorted, ...doomed.filter(({ waits }) => waits > 0)]
-    : sorted
+  return { sorted, circular: doomed.filter(({ waits }) => waits > 0) }
 }
 
 /** Selects the items that refer to others, by the collections of both. */
@@ -128,15 +148,18 @@ function* listReferrers(items: readonly Doomed[], onDelete: Child['onDelete']) {
 /** Builds the 409 of an item that others refer to; it names no collection that the client may not know of. */
 function referenced(
   context: OperationContext,
+  id: unknown,
   { itemName }: CollectionDefinition,
   child: CollectionDefinition,
 ): HttpError {
   const hidden = child.hideExistence && !context.can(child, 'list')
-  const message = `This ${itemName} cannot be deleted: ${hidden ? 'other items' : child.name} refer to it.`
+  const which = id === undefined ? `This ${itemName}` : `The ${itemName} ${JSON.stringify(id)}`
+  const message = `${which} cannot be deleted: ${hidden ? 'other items' : child.name} refer to it.`
   return new HttpError(409, [{ message, type: 'referenced' }])
 }
 
-function tooMany({ itemName }: CollectionDefinition): HttpError {
-  const message = `More than ${MAX_CASCADE} items would be deleted with this ${itemName}. Delete some of them first.`
+function tooMany({ name, itemName }: CollectionDefinition, count: number): HttpError {
+  const which = count === 1 ? `this ${itemName}` : `these ${count} ${name}`
+  const message = `More than ${MAX_CASCADE} items would be deleted with ${which}. Delete some of them first.`
   return new HttpError(409, [{ message, type: 'cascade_too_large' }])
 }

@@ -144,19 +144,21 @@ const RESULT_BUILDERS = {
  * the method and the target; work that fails leaves it free.
  * @param work gets the key as the store knows it, and keeps the answer under it.
  * @param replay builds the result from the kept answer.
+ * @param texts what the request says besides its body.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function runOncePerKey(
   context: OperationContext,
   work: (key: string) => Awaitable<OperationResult>,
   replay: (answer: Json) => Awaitable<OperationResult>,
+  texts: readonly string[] = [],
 ): Promise<OperationResult> {
   const { target, idempotencyKey = '', principal, method, body } = context
   const store = context.storeOf(target.collection)
   const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
   const messages = issues.map(({ message }) => message)
-  const fingerprint = hash([withDigests(value, context.uploads), ...messages])
+  const fingerprint = hash([withDigests(value, context.uploads), ...messages, ...texts])
   const record = await store.claim(key, fingerprint, context.storeOptions)
   if (record.state !== 'new') return replay(findAnswer(record, fingerprint))
   try {

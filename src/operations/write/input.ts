@@ -154,7 +154,12 @@ export function applyPatch(write: Write<'body' | 'current'>): Item {
 /** Applies a merge patch to the item. @throws HttpError 400 */
 export function applyChanges(write: Write<'body' | 'current'>): Item {
   const { body, current, printed = current.item } = write
-  if (isObject(body)) return requireObject(mergePatch(printed, moveNulls(body, write)))
+  return requireObject(mergePatch(printed, moveNulls(requireMergePatch(body), write)))
+}
+
+/** @throws HttpError 400 for a body that is no object. */
+export function requireMergePatch(body: Json): Item {
+  if (isObject(body)) return body
   const message = 'A merge patch of an item must be an object.'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])
 }

@@ -102,7 +102,7 @@ export function planUpdate(collection: CollectionDefinition): Steps {
 }
 
 /** Whether hooks run once the write is committed. In one transaction with it they are run there. */
-function runsAfter(
+export function runsAfter(
   { after, transaction }: CompiledHooks,
   operation: string,
   creates = false,
@@ -140,7 +140,7 @@ function createItem(
 }
 
 /** What a client sent of a new item, checked by itself. */
-function checkNewItem(
+export function checkNewItem(
   issues: Steps<'body'>,
   collection: CollectionDefinition,
   isNamed: boolean,
@@ -161,7 +161,7 @@ function checkNewItem(
 }
 
 /** What the `before` hooks make of it. */
-function completeNewItem(
+export function completeNewItem(
   checked: Steps<'body' | 'checked'>,
   { hooks }: CollectionDefinition,
 ): Steps<'body' | 'checked' | 'values'> {
@@ -172,7 +172,7 @@ function completeNewItem(
 }
 
 /** Whether it may be stored, as far as no other collection says so. */
-function requireStorable(
+export function requireStorable(
   atomic: Steps<'body' | 'checked' | 'values'>,
   collection: CollectionDefinition,
 ): Steps<'body' | 'checked' | 'values'> {
@@ -181,23 +181,6 @@ function requireStorable(
     .check(input.requireSize, 413)
     .check(collection.visible && input.requireVisible, 403)
 }
-
-/** The steps of each item of an array that is created. What all of them need is done for all at once. */
-export const compileItems = memoize((collection: CollectionDefinition) => {
-  const { blobs, hooks } = collection
-  const runsWithin = hooks.transaction && hooks.after.has('create')
-  return {
-    check: checkNewItem(new Steps<'body'>(), collection, false).list,
-    complete: completeNewItem(new Steps<'body' | 'checked'>(), collection).list,
-    require: requireStorable(new Steps<'body' | 'checked' | 'values'>(), collection).list,
-    /** Within the transaction. */
-    follow: new Steps<'stored'>().check(runsWithin && around.runAfterHookWithin).list,
-    /** Once it is committed. */
-    end: new Steps<'stored'>()
-      .check(blobs && contents.keepUploads)
-      .check(runsAfter(hooks, 'create') && around.runAfterHook).list,
-  }
-})
 
 /** A PUT of an item that does not exist. */
 function createByPut(
@@ -215,8 +198,7 @@ function changeItem(
   collection: CollectionDefinition,
   operation: 'replace' | 'patch' | 'update',
 ): Steps<'body'> {
-  const { hooks, references, visible } = collection
-  const replaces = operation === 'replace'
+  const { hooks, references } = collection
   const isUpdate = operation === 'update'
   const refers = references.size > 0
   const hasHook = !isUpdate && hooks.before.has(operation)
@@ -227,26 +209,47 @@ function changeItem(
     )
     .check(hasHook && refers && refs.requireReferences, 400)
     .within(!isUpdate && hooks.transaction && around.runWithHooks, [], whole =>
-      whole
-        .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
-        .refine('values', hasHook && input.validateAgain, 400)
-        .endWith('stored', !replaces && input.stopIfUnchanged)
-        .within(locks(collection, isUpdate) && refs.lockReferences, [], atomic =>
-          atomic
-            .check(input.requireSize, 413)
-            .check(visible && input.requireVisible, 403)
+      completeChange(whole, collection, operation).within(
+        locks(collection, isUpdate) && refs.lockReferences,
+        [],
+        atomic =>
+          requireStorableChange(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
             .try('stored', store.storeChange, 409),
-        ),
+      ),
     )
 }
 
+/** What the `before` hooks make of a change; it ends where nothing is changed. */
+export function completeChange(
+  checked: Steps<CheckedChange>,
+  { hooks }: CollectionDefinition,
+  operation: 'replace' | 'patch' | 'update',
+): Steps<CheckedChange | 'values'> {
+  const hasHook = operation !== 'update' && hooks.before.has(operation)
+  return checked
+    .set('values', hasHook ? around.runBeforeHook : input.takeChecked)
+    .refine('values', hasHook && input.validateAgain, 400)
+    .endWith('stored', operation !== 'replace' && input.stopIfUnchanged)
+}
+
+/** Whether a change may be stored, as far as no other collection says so. */
+export function requireStorableChange(
+  atomic: Steps<CheckedChange | 'values'>,
+  { visible }: CollectionDefinition,
+): Steps<CheckedChange | 'values'> {
+  return atomic.check(input.requireSize, 413).check(visible && input.requireVisible, 403)
+}
+
+/** What is filled in of a change that is checked. */
+export type CheckedChange = 'body' | 'current' | 'own' | 'checked'
+
 /** What a client sent of a change, checked by itself. */
-function checkChange(
+export function checkChange(
   issues: Steps<'body' | 'current' | 'own'>,
   collection: CollectionDefinition,
   operation: 'replace' | 'patch' | 'update',
-): Steps<'body' | 'current' | 'own' | 'checked'> {
+): Steps<CheckedChange> {
   const { blobs, references, roles, unknown } = collection
   const replaces = operation === 'replace'
   const isUpdate = operation === 'update'
