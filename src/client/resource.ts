@@ -1,5 +1,5 @@
 // One collection over HTTP.
-import type { CallOptions, Resource, WriteOptions } from '../model/types/resource.ts'
+import type { CallOptions, ManyOptions, Resource, WriteOptions } from '../model/types/resource.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import { createList, findLink, type ReadPage } from './list.ts'
 import { isObject, printQuery } from './query.ts'
@@ -170,6 +170,27 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
     }
   }
 
+  /** Changes or deletes all items that match. */
+  async function writeMany(
+    method: string,
+    filters: UntypedItem,
+    body: unknown,
+    { signal, maxAffected, dryRun }: ManyOptions = {},
+  ): Promise<number> {
+    const max = maxAffected === undefined ? [] : `max-affected=${maxAffected}`
+    const prefer = [max, dryRun ? 'tx=rollback' : []].flat().join() || undefined
+    const reply = await send({
+      method,
+      url: url + printQuery(filters, place),
+      place: `${name}?`,
+      headers: { prefer },
+      body,
+      signal,
+    })
+    if (!isCount(reply.value)) throw notAnAnswer(reply)
+    return reply.value.count
+  }
+
   async function change(
     target: unknown,
     decide: (item: UntypedItem) => unknown,
@@ -229,6 +250,10 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
     change,
     delete: (target: unknown, options?: WriteOptions) =>
       writeOnce('DELETE', target, undefined, options),
+    patchMany: (filters: UntypedItem, changes: unknown, options?: ManyOptions) =>
+      writeMany('PATCH', filters, changes, options),
+    deleteMany: (filters: UntypedItem, options?: ManyOptions) =>
+      writeMany('DELETE', filters, undefined, options),
     actions,
   }
   // The types of the collection describe these untyped functions.

@@ -79,6 +79,41 @@ describe('client.batch', () => {
   })
 })
 
+it('changes and deletes by filter, each once', async () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string(), price: z.int() }),
+    store: memoryStore(),
+    id: 'integer',
+    operations: ['list', 'create', 'patch', 'delete', 'patchMany', 'deleteMany'],
+  })
+  const plain = defineCollection({ name: 'plain', schema: z.object({}), store: memoryStore() })
+  const api = defineApi({ collections: { cars, plain } })
+  let losses = 0
+  const fetch = async (url: string, init: RequestInit) => {
+    const answer = await api.fetch(new Request(url, init))
+    if (init.method !== 'OPTIONS' && losses++ % 2 === 0) throw new TypeError('lost')
+    return answer
+  }
+  const client = createClient<typeof api>('http://api.test', { fetch })
+  await client.cars.create(['red', 'red', 'a, b & c'].map(color => ({ color, price: 1 })))
+  expect(await client.cars.patchMany({ color: 'red' }, { price: 2 }, { dryRun: true })).toBe(2)
+  expect(await client.cars.patchMany({ color: ['red', 'a, b & c'] }, { price: 2 })).toBe(3)
+  expect(await client.cars.patchMany({ price: { lt: 2 } }, { price: 3 })).toBe(0)
+  const refused = client.cars.deleteMany({ price: 2 }, { maxAffected: 2 })
+  await expect(refused).rejects.toMatchObject({ errors: [{ type: 'too_many_affected' }] })
+  expect(await client.cars.deleteMany({ color: 'red' }, { maxAffected: 2 })).toBe(2)
+  expect(await api.collection('cars').list().toArray()).toMatchObject([{ price: 2 }])
+  // @ts-expect-error a deletion needs a maximum
+  await expect(client.cars.deleteMany({ price: 2 })).rejects.toMatchObject({
+    errors: [{ type: 'max_affected_required' }],
+  })
+  await expect(client.cars.patchMany({}, { price: 4 })).rejects.toMatchObject({
+    errors: [{ type: 'filter_required' }],
+  })
+  expectTypeOf<(typeof client)['plain']>().not.toHaveProperty('patchMany')
+})
+
 it('creates arrays, each once', async () => {
   const { api, client } = shop()
   const made = await client.orders.create([{ customer: 'Ann' }, { customer: 'Bob' }])
