@@ -56,18 +56,27 @@ describe.each(each)('%s', (_name, open, runScript) => {
     await api.collection('cars').delete(car.id)
   })
 
-  test('tables in a circle have their keys too', async () => {
+  test.each([
+    ['restrict', 'restrict', 409, 409],
+    ['cascade', 'restrict', 409, 200],
+    ['cascade', 'cascade', 200, 404],
+  ] as const)('tables in a circle have their keys too: %s, %s', async (hen, egg, ofHen, ofEgg) => {
     const db = await open()
     const [hens, eggs] = [newTable(), newTable()]
-    const define = (name: string, table: string, other: string) =>
+    const define = (
+      name: string,
+      table: string,
+      collection: string,
+      onDelete: 'cascade' | 'restrict',
+    ) =>
       defineCollection({
         name,
         schema: z.object({ other_id: z.string().nullable() }),
         store: sqlStore({ db, table }),
-        references: { other_id: other },
+        references: { other_id: { collection, onDelete } },
       })
     const api = defineApi({
-      collections: [define('hens', hens, 'eggs'), define('eggs', eggs, 'hens')],
+      collections: [define('hens', hens, 'eggs', hen), define('eggs', eggs, 'hens', egg)],
     })
     await runScript(db, createTablesSql(api))
     await api.open()
@@ -77,6 +86,21 @@ describe.each(each)('%s', (_name, open, runScript) => {
       await resource.create({ other_id: null })
       await expect(orphan.execute(db)).rejects.toThrow(/foreign key/i)
     }
+    const { id: first } = await api.collection('hens').create({ other_id: null })
+    const { id: second } = await api.collection('eggs').create({ other_id: String(first) })
+    await api.collection('hens').patch(String(first), { other_id: String(second) })
+    const statusOf = (deletion: Promise<unknown>) =>
+      deletion.then(
+        () => 200,
+        error => error.status,
+      )
+    expect(await statusOf(api.collection('hens').delete(String(first)))).toBe(ofHen)
+    expect(await statusOf(api.collection('eggs').delete(String(second)))).toBe(ofEgg)
+    const left = ofHen === 200 || ofEgg === 200 ? 1 : 2
+    expect([await api.collection('hens').count(), await api.collection('eggs').count()]).toEqual([
+      left,
+      left,
+    ])
   })
 })
 
