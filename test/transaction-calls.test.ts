@@ -209,6 +209,8 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (name, open) => {
         patch: () => own.patch(item, { balance: 1 }),
         delete: () => own.delete(a),
         change: () => own.change(a, () => ({ balance: 1 })),
+        patchMany: () => own.patchMany({ balance: EACH }, { balance: 1 }),
+        deleteMany: () => own.deleteMany({ balance: EACH }, { maxAffected: 9 }),
         read: () => own.read(a),
         list: () => iterate(own.list()),
         'list, made before': () => iterate(list),

@@ -19,6 +19,10 @@ usePostgres()
 type Work = (context: HookContext) => unknown
 
 const EACH = 50
+const ALL = [
+  ...(['list', 'read', 'count', 'create', 'replace', 'patch', 'delete'] as const),
+  ...(['patchMany', 'deleteMany'] as const),
+]
 
 /** Accounts, and orders whose hooks do what a test gives them, in one transaction with the order. */
 async function bank(make: () => Store) {
@@ -48,6 +52,7 @@ async function bank(make: () => Store) {
     schema: text,
     id: 'integer',
     store: make(),
+    operations: [...ALL],
     hooks: {
       transaction: true,
       before: event => works.before?.(event) as never,
@@ -121,6 +126,9 @@ function withHooks({ order, send }: Bank): Readonly<Record<string, () => ReturnT
     'POST of an array': () => send('POST', '/orders', [text, { text: 'a second' }]),
     PATCH: () => send('PATCH', item, text),
     PUT: () => send('PUT', item, text),
+    'PATCH by a filter': () => send('PATCH', '/orders?text=first', text),
+    'DELETE by a filter': () =>
+      send('DELETE', '/orders?text=first', undefined, { prefer: 'max-affected=9' }),
     DELETE: () => send('DELETE', item),
     batch: () => send('POST', '/batch', [{ method: 'POST', path: '/orders', body: text }]),
   }
@@ -173,7 +181,7 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     }
     expect(await counts()).toEqual(before)
     // Two of the four are mistakes of the program.
-    expect(failures).toEqual(Array(24).fill(expect.any(TypeError)))
+    expect(failures).toEqual(Array(32).fill(expect.any(TypeError)))
     await api.close()
   })
 
