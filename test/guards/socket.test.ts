@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
+import { type Api, defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { harden } from '../../src/node/index.ts'
 import type { StoreOptions } from '../../src/store/store.ts'
 import { type Example, example, seed } from '../fixture.ts'
@@ -485,6 +485,7 @@ describe('slow and broken clients', () => {
       signal?.throwIfAborted()
     }
     let slow: Served
+    let handler: Api['handler']
     beforeAll(async () => {
       const slowly: Store = {
         ...store,
@@ -502,7 +503,8 @@ describe('slow and broken clients', () => {
         schema: z.object({ id: z.string() }),
         store: slowly,
       })
-      slow = await serve(defineApi({ collections: [notes], onError: () => undefined }).handler)
+      handler = defineApi({ collections: [notes], onError: () => undefined }).handler
+      slow = await serve(handler)
       await store.create({ id: 'a' })
     })
     afterAll(() => slow.close())
@@ -526,6 +528,23 @@ describe('slow and broken clients', () => {
       const { answers, ended } = await converse(slow.port, socket => socket.end(sent))
       expect([statusesOf(answers), ended]).toEqual([statuses, true])
       expect(aborted).not.toContain(true)
+    })
+
+    test('over TLS too, where the server allows connections that are half open', async () => {
+      const options = { ...createIdentity(), allowHalfOpen: true }
+      const server = harden(createTlsServer(options, handler)).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      let answer = ''
+      socket.on('data', bytes => {
+        answer += bytes
+      })
+      await once(socket, 'secureConnect')
+      socket.end(read('1.1', 'Connection: close\r\n'))
+      await once(socket, 'close')
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+      server.close()
     })
 
     test('a GET that keeps the connection is ended: it looks like a browser that left', async () => {
