@@ -110,7 +110,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ],
   'the OpenAPI document': breaking(
     'src/openapi/document.ts',
-    ['!collectionsOf(target).every(isVisible)', 'false'],
+    ['!collectionsOf(target).every(view)', 'false'],
     ["collection && route.pattern.includes('/:id')", 'false'],
   ),
   'sub-collections': [
