@@ -180,7 +180,7 @@ function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Param
   })
 }
 
-/** json-server 0.17: `_start`, `_end`, `_limit`, `_page`, `_sort`, `_order`, `price_gte`; `X-Total-Count`. */
+/** json-server 0.17: `_embed`, `_expand`, `_start`, `_end`, `_limit`, `_page`, `_sort`, `_order`, `price_gte`; `X-Total-Count`. */
 export const jsonServer: Dialect = {
   name: 'jsonServer',
   rewrite(parameters, list) {
@@ -192,6 +192,8 @@ export const jsonServer: Dialect = {
     const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
     throwIfAny(issues)
     const rewritten = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
+    const related = parameters.filter(({ name }) => RELATED.has(name)).map(({ value }) => value)
+    if (related.length > 0) rewritten.push(parameter('include', related.join(',')))
     const limit = size ?? (end === undefined ? undefined : Math.max(0, end - (start ?? 0)))
     const offset = start ?? (page === undefined ? undefined : Math.max(0, page - 1) * (limit ?? 10))
     if (names.length > 0) {
@@ -211,7 +213,10 @@ export const jsonServer: Dialect = {
   },
 }
 
-const OWN = new Set(['_start', '_end', '_limit', '_page', '_sort', '_order'])
+/** The names of children, and of what an item refers to: to us both are names of relations. */
+const RELATED = new Set(['_embed', '_expand'])
+
+const OWN = new Set(['_start', '_end', '_limit', '_page', '_sort', '_order', ...RELATED])
 
 function filterParameter(each: Parameter): Parameter {
   const suffix = /_(?:gte|lte|ne|like)$/.exec(each.name)?.[0]

@@ -2,6 +2,7 @@
 
 import { isObject } from '../base/values.ts'
 import { isSafe } from '../http/methods.ts'
+import type { SeeRelation } from '../model/compile/relations.ts'
 import type { RouteTarget } from '../model/compile/routes.ts'
 import type {
   ActionDefinition,
@@ -94,7 +95,7 @@ interface Shared {
   readonly owner: unknown
   readonly wanted: string
   readonly scope: string
-  readonly part: object
+  part: object
 }
 
 /** The shared parts of a document. */
@@ -110,8 +111,18 @@ export class Components {
   /** Whether each part stands where it is used, as in the answer to OPTIONS. */
   readonly isInline: boolean
 
-  constructor(isInline = false) {
+  /** Finds the collection of a relation as the reader of the description sees it; `undefined` where it is hidden. */
+  readonly see: SeeRelation
+
+  /** @param see returns a collection as the reader sees it. Default: whole, and hidden where it hides that it exists. */
+  constructor(
+    isInline = false,
+    see = (collection: CollectionDefinition): CollectionDefinition | undefined =>
+      collection.hideExistence ? undefined : collection,
+  ) {
     this.isInline = isInline
+    this.see = ({ many, collection }) =>
+      collection.operations.has(many ? 'list' : 'read') ? see(collection) : undefined
   }
 
   /**
@@ -126,14 +137,19 @@ export class Components {
     owner: unknown,
     build: () => object,
     scope = '',
-  ): object {
-    if (this.isInline) return build()
+  ): JsonSchema {
+    if (this.isInline) return { ...build() }
     const plain = wanted.replace(UNUSUAL, '_')
     const group = this.#shared[kind].get(plain) ?? []
     this.#shared[kind].set(plain, group)
     const isSame = (each: Shared) => each.owner === owner && each.wanted === wanted
-    const shared = group.find(isSame) ?? { owner, wanted, scope, part: build() }
-    if (!group.includes(shared)) group.push(shared)
+    const known = group.find(isSame)
+    const shared: Shared = known ?? { owner, wanted, scope, part: {} }
+    if (!known) {
+      // Before it is built: it may refer to itself.
+      group.push(shared)
+      shared.part = build()
+    }
     return {
       get $ref() {
         return `#/components/${kind}/${nameOf(shared, group)}`

@@ -84,7 +84,7 @@ export function buildDocument(
 ): Item {
   const described = version ?? api.defaultVersion
   const schemes = describeSchemes(api.schemes)
-  const components = new Components()
+  const components = new Components(false, view)
   const paths: Record<string, object> = {}
   for (const route of listRoutes(api.versions)) {
     const { target, methods, pattern } = route

@@ -6,6 +6,7 @@ import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { readTypes } from '../negotiate.ts'
+import { INCLUDE } from '../query/include.ts'
 import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'
@@ -29,6 +30,7 @@ import {
 } from './components.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { buildQuery } from './query.ts'
+import { describeInclude } from './relations.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
@@ -40,13 +42,13 @@ export function buildRequest(described: MethodDescription): Record<string, unkno
 }
 
 function queryParameters(described: MethodDescription): object[] {
-  const { api, target, method, name, components } = described
+  const { target, method, components } = described
   const reads = isSafe(method) || isByFilter(described)
   if (!target.collection || !reads || method === 'QUERY') return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
   const type = printItemType(collection)
-  return parametersOf(collection, name, api.dialects.length > 0).map(each =>
+  return parametersOf(described).map(each =>
     each === WORDS
       ? components.refer('parameters', 'q', WORDS, () => WORDS)
       : components.refer(
@@ -59,26 +61,25 @@ function queryParameters(described: MethodDescription): object[] {
   )
 }
 
-/**
- * Lists the parameters of a query.
- * @param searches whether a list takes `q` too, for the clients of dialects.
- */
-function parametersOf(
-  collection: CollectionDefinition,
-  name: string,
-  searches: boolean,
-): QueryParameter[] {
-  if (name === DOWNLOAD) return []
-  const fields = parameter('fields', TEXT, FIELDS)
-  if (name === 'read') return [fields]
+/** Lists the parameters of a query. */
+function parametersOf({ api, target, name, components }: MethodDescription): QueryParameter[] {
+  const { collection } = target
+  if (name === DOWNLOAD || !collection) return []
+  const include = describeInclude(collection, components)
+  const fields = [
+    parameter('fields', TEXT, FIELDS),
+    ...(include ? [{ ...parameter(INCLUDE, include.schema, include.description), ...LISTED }] : []),
+  ]
+  if (name === 'read') return fields
   const { shape } = collection
   const id = shape.fields.get(shape.identity.name)
   const idSchema = id ? fieldSchema(id) : {}
-  const asSearch = searches && collection.search && !shape.fields.has('q')
+  // The clients of dialects search by `q` on the list itself.
+  const asSearch = api.dialects.length > 0 && collection.search && !shape.fields.has('q')
   return [
     ...filtersOf(collection.queryFields, '', name === SEARCH),
     ...describeWhere(collection.queryFields),
-    ...(FILTERS_ONLY.has(name) ? [] : [fields, ...pageParameters(collection)]),
+    ...(FILTERS_ONLY.has(name) ? [] : [...fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined ? [] : DATES),
     // A reader by it would miss items.
     ...(shape.identity.ordered === false
@@ -91,6 +92,8 @@ function parametersOf(
 
 /** The operations that are of all items of a list. */
 const FILTERS_ONLY: ReadonlySet<string> = new Set(['count', ...FILTER_OPERATIONS])
+/** A list is one text, separated by commas. */
+const LISTED = { style: 'form', explode: false }
 
 const FIELDS = 'The properties to return, separated by commas. Default: all'
 
@@ -216,7 +219,7 @@ function buildBody(described: MethodDescription): object | undefined {
   if (!target.collection || !readsBody(method)) return undefined
   const { collection, parent, action } = target
   if (action) return buildInput(described, collection, action)
-  if (method === 'QUERY') return buildQuery(parametersOf(collection, name, api.dialects.length > 0))
+  if (method === 'QUERY') return buildQuery(parametersOf(described))
   if (method === 'DELETE') return undefined
   // The other operations have no body.
   const operation = name === 'patchMany' ? 'patch' : (name as keyof typeof SUFFIXES)

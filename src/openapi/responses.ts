@@ -146,7 +146,9 @@ function answerContent(
   const { collection, property = '', action } = target
   const type = printItemType(collection)
   const item = () =>
-    shareSchema(described, type, collection, status, id => itemSchema(collection, id))
+    shareSchema(described, type, collection, status, id =>
+      itemSchema(collection, described.components, id),
+    )
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })

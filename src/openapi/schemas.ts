@@ -2,15 +2,24 @@
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
+import type { Components } from './components.ts'
+import { includedProperties } from './relations.ts'
 
 /**
  * Builds the schema of an item as it is given: the schema's output, binary properties in their form, and
  * the properties that the server adds.
  * @param id a name for the schema, that no other one of the document has.
  */
-export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
+export function itemSchema(
+  collection: CollectionDefinition,
+  components: Components,
+  id: string,
+): JsonSchema {
   const { schema, roles, hidden, fieldAccess } = collection
   const added = serverProperties(collection)
+  const included = includedProperties(collection, components, other =>
+    itemSchema(other, components, `${id}.${other.name}`),
+  )
   const change = (object: JsonSchema) => {
     const readable = mapProperties(object, (name, property) => {
       if (hidden.has(name)) return undefined
@@ -19,7 +28,7 @@ export function itemSchema(collection: CollectionDefinition, id: string): JsonSc
     const { properties, required = [], ...rest } = replaceBlobs(readable, collection, 'output')
     return {
       ...rest,
-      properties: { ...added, ...properties },
+      properties: { ...added, ...properties, ...included },
       required: [...new Set([...Object.keys(added), ...required])].filter(
         // Only some principals get it.
         name => fieldAccess?.get(name)?.read === undefined,

@@ -15,6 +15,7 @@ import { runAfter, runErrorHooks } from './run-hooks.ts'
 import { compileByFilter } from './write/by-filter.ts'
 import { compileCreate } from './write/create-many.ts'
 import { protectResult } from './write/enforce-field-roles.ts'
+import { withIncludedNames } from './write/included-names.ts'
 import { compileWrites } from './write/plan.ts'
 
 const COMPILERS: Readonly<
@@ -27,9 +28,9 @@ const COMPILERS: Readonly<
   search: compileList,
   count: compileList,
   read: () => read,
-  create: (_api, collection) => compileCreate(collection),
-  replace: (_api, collection) => compileWrites(collection).replace,
-  patch: (_api, collection) => compileWrites(collection).patch,
+  create: (_api, collection) => withIncludedNames(collection, compileCreate(collection)),
+  replace: (_api, collection) => withIncludedNames(collection, compileWrites(collection).replace),
+  patch: (_api, collection) => withIncludedNames(collection, compileWrites(collection).patch),
   delete: (_api, collection) => compileWrites(collection).delete,
   patchMany: (api, collection) => compileByFilter(api, collection, 'patchMany'),
   deleteMany: (api, collection) => compileByFilter(api, collection, 'deleteMany'),

@@ -6,6 +6,7 @@ import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../http/method-override.ts
 import { type Parameter, printParameters } from '../http/parameters.ts'
 import { joinValues } from '../http/value-list.ts'
 import { findOperator } from '../store/operators.ts'
+import { INCLUDE } from './include.ts'
 import { WHERE } from './where.ts'
 
 export const JSON_QUERY = 'application/json'
@@ -18,7 +19,7 @@ export const QUERY_TYPES = `${JSON_QUERY}, ${FORM_QUERY}`
 export const MAX_QUERY_BODY = 64 * 1024
 
 /** Parameters whose values are names in one text, separated by commas. */
-const JOINED: ReadonlySet<string> = new Set(['fields', 'sort'])
+const JOINED: ReadonlySet<string> = new Set(['fields', 'sort', INCLUDE])
 
 /** Parameters of the URL alone: the head is read before the body. */
 const OF_HEAD: ReadonlySet<string> = new Set([METHOD_PARAMETER, SUPPRESS_PARAMETER])

@@ -18,10 +18,11 @@ import {
 import { isConditional, isSafe } from '../http/methods.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
-import type { ApiDefinition } from '../model/types/definition.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { authorize } from '../operations/authorize.ts'
 import type { CollectionContext, RequestContext } from '../operations/context.ts'
 import { chooseWriteResponse } from '../operations/write/results.ts'
+import { INCLUDE } from '../query/include.ts'
 
 /** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
@@ -164,7 +165,7 @@ function cleanParameters(context: CollectionContext): void {
     const list = { id: shape.identity.name, maxLimit }
     context.parameters = api.dialects.reduce(
       (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten, list),
-      joinFields(given),
+      joinNames(given, target.collection),
     )
     // The rule of a search may be stricter than that of the list.
     if (api.dialects.length > 0 && search && context.parameters.some(({ name }) => name === 'q'))
@@ -175,13 +176,21 @@ function cleanParameters(context: CollectionContext): void {
     context.queryKey = undefined
 }
 
-/** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`. */
-function joinFields(parameters: readonly Parameter[]): readonly Parameter[] {
-  const lists = parameters.filter(({ name }) => name === 'fields[]')
-  if (lists.length === 0) return parameters
-  const value = lists.map(each => each.value).join(',')
-  const joined = { name: 'fields', value, raw: printParameters([['fields', value]]) }
-  return [...parameters.filter(each => !lists.includes(each)), joined]
+/** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`; so of `include`. */
+function joinNames(
+  parameters: readonly Parameter[],
+  { queryFields }: CollectionDefinition,
+): readonly Parameter[] {
+  let joined = parameters
+  for (const name of ['fields', INCLUDE]) {
+    const lists = parameters.filter(each => each.name === `${name}[]`)
+    // A field of this name is a filter.
+    if (lists.length === 0 || (name === INCLUDE && queryFields.has(name))) continue
+    const value = lists.map(each => each.value).join(',')
+    const others = joined.filter(each => !lists.includes(each))
+    joined = [...others, { name, value, raw: printParameters([[name, value]]) }]
+  }
+  return joined
 }
 
 /** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */

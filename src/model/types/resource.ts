@@ -24,6 +24,12 @@ export interface CallOptions<P extends BasePrincipal = Principal> {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of a read. */
+export interface ReadOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
+  /** What to include in the item: `['model', 'options(5)']`. Default: nothing. */
+  readonly include?: readonly string[] | undefined
+}
+
 /** Options of a create. */
 export interface CreateOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
   /**
@@ -163,7 +169,7 @@ export interface OperationsOf<D extends Def> {
    * @example
    * const same = await cars.read(car.id)
    */
-  read(id: IdOf<D>, options?: CallOptions<D['principal']>): Promise<DefItem<D>>
+  read(id: IdOf<D>, options?: ReadOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Creates an item.
    * @throws HttpError 400, 403, 409

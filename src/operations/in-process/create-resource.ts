@@ -14,10 +14,19 @@ import type {
   CreateOptions,
   List,
   ManyOptions,
+  ReadOptions,
   Resource,
   WriteOptions,
 } from '../../model/types/resource.ts'
-import { ANYTHING, BOOLEAN, checkOptions, type Rules, wholeFrom } from '../../options.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  listOf,
+  type Rules,
+  TEXT,
+  wholeFrom,
+} from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import type { Id } from '../../store/store.ts'
@@ -27,6 +36,7 @@ import { compileOperation } from '../perform.ts'
 import { requireOutside } from '../work-context.ts'
 import { writeByFilter } from '../write/by-filter.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
+import { readWithIncluded } from './nested-items.ts'
 import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
 import { trackCalls } from './track-calls.ts'
 
@@ -68,6 +78,7 @@ interface Call {
 const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
 const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
 const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
+const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }
 const WRITE_RULES: Rules<WriteOptions> = {
   ...CREATE_RULES,
   ifMatch: ANYTHING,
@@ -77,6 +88,7 @@ const WRITE_RULES: Rules<WriteOptions> = {
 /** The options of calls that differ. */
 const RULES: Readonly<Record<string, Rules<CallOptions>>> = {
   create: CREATE_RULES,
+  read: READ_RULES,
   patchMany: MANY_RULES,
   deleteMany: MANY_RULES,
 }
@@ -181,8 +193,13 @@ export function createResource(scope: CallScope, name: string): Resource {
     return count as number // of items
   }
 
-  const read = (id: Id, options?: CallOptions): Promise<ProgramItem> =>
-    runItem('read', { kind: 'item', id: normalizeId(collection, id) }, { options })
+  const read = async (id: Id, options?: ReadOptions): Promise<ProgramItem> => {
+    const place = { kind: 'item', id: normalizeId(collection, id) } as const
+    const { include } = options ?? {}
+    if (!include) return runItem('read', place, { options })
+    const perform: Perform = context => readWithIncluded(context, include)
+    return (await run('read', place, { options, perform }))[0].value as ProgramItem // it makes one
+  }
 
   const actions = Object.fromEntries(
     Array.from(collection.actions.values(), action => [

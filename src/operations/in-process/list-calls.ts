@@ -6,6 +6,7 @@ import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
+import { INCLUDE } from '../../query/include.ts'
 import { isOwn } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
 import { sortKeyOf } from '../../store/selection.ts'
@@ -19,8 +20,10 @@ import {
   toParameters,
   toPlain,
 } from '../filter-parameters.ts'
+import { prepareIncludes, readIncluded } from '../read/include.ts'
 import { chooseTotalMode, count, prepareQuery } from '../read/list.ts'
 import { hasFilter } from '../write/by-filter.ts'
+import { toProgramNested } from './nested-items.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 
 /** Runs a list operation with its hooks; `perform` does its work. */
@@ -46,7 +49,7 @@ const MAX_AT_ONCE = 1000
 const DEFAULT_MAX = 10_000
 
 /** The parameters for the grammar of queries, and those for the place in the list. */
-const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields'] as const
+const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields', INCLUDE] as const
 const PLACE = ['limit', 'offset'] as const
 const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 
@@ -163,7 +166,7 @@ export function createList(
       const store = context.storeOf(collection)
       const mode = wantsTotal ? chooseTotalMode(context) : 'none'
       const page = await store.list(query, slice, mode, context.storeOptions)
-      const items = page.items.map(createItemMapper(context.resultView(collection), query))
+      const items = await createItemMapper(context, query)(page.items)
       return { ...page, query, slice, stored: page.items, items }
     })
 
@@ -172,19 +175,19 @@ export function createList(
       yield* (await readPart({ limit, offset })).items
       return
     }
-    const { toItem, batches } = await perform((context, query) => ({
+    const { toItems, batches } = await perform((context, query) => ({
       query,
-      toItem: createItemMapper(context.resultView(collection), query),
+      toItems: createItemMapper(context, query),
       batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
     let left = limit ?? Number.POSITIVE_INFINITY
-    let skipped = 0
+    let skipping = offset
     for await (const batch of batches) {
-      for (const stored of batch) {
-        if (skipped++ < offset) continue
-        yield toItem(stored)
-        if (--left === 0) return
-      }
+      const wanted = batch.slice(skipping, skipping + left)
+      skipping = Math.max(0, skipping - batch.length)
+      left -= wanted.length
+      yield* await toItems(wanted)
+      if (left === 0) return
     }
   }
 
@@ -232,13 +235,24 @@ export function createList(
   }
 }
 
-/** Creates a function that prepares items for a program: whole, or only the fields of the query. */
+/**
+ * Creates a function that prepares items for a program: whole, or only the fields of the query, with what they include.
+ */
 function createItemMapper(
-  collection: CollectionDefinition,
-  { fields }: ParsedQuery,
-): (stored: Stored) => ProgramItem {
+  context: OperationContext,
+  query: ParsedQuery,
+): (batch: readonly Stored[]) => Awaitable<readonly ProgramItem[]> {
+  const collection = context.resultView(context.target.collection)
+  const { fields, include } = query
+  if (include) {
+    const levels = prepareIncludes(context, include)
+    return async batch => {
+      const { nested } = await readIncluded(context, levels, batch, query)
+      return nested.map(each => toProgramNested(collection, each, levels))
+    }
+  }
   const pick = fields && picker(fields)
-  return stored => toProgramItem(collection, stored, pick?.(stored.item))
+  return batch => batch.map(stored => toProgramItem(collection, stored, pick?.(stored.item)))
 }
 
 /** Finds the slice before or after a part; `undefined` where there is nothing. */

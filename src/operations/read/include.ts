@@ -2,6 +2,7 @@
 // much, a page has fewer items.
 
 import { memoize } from '../../base/memoize.ts'
+import { picker } from '../../base/paths.ts'
 import { HttpError } from '../../errors.ts'
 import { NestedItem, PartNames } from '../../formats/nested.ts'
 import { printPath } from '../../model/compile/routes.ts'
@@ -115,8 +116,12 @@ async function toNested(
   items: readonly Stored[],
   { include, fields }: Pick<Include, 'fields'> & { readonly include: readonly Include[] },
 ): Promise<NestedItem[]> {
-  requireInlineLimit(context, items, fields)
   const names = findNames(include)
+  if (context.inProcess) {
+    const pick = fields && picker(fields)
+    return items.map(stored => new NestedItem(stored, pick?.(stored.item) ?? stored.item, names))
+  }
+  requireInlineLimit(context, items, fields)
   const readable = await toReadableItems(context, items, fields)
   return items.map((stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names))
 }
