@@ -91,6 +91,9 @@ export function defineCollection<
   Search extends string = never,
   Blobs extends BlobStore = NoBlobs,
   Binary extends BinaryForm = never,
+  const Parents = None,
+  const Relation = None,
+  const References = None,
   Rows = never,
 >(
   options: CollectionOptions<
@@ -108,6 +111,9 @@ export function defineCollection<
     Search,
     Blobs,
     Binary,
+    Parents,
+    Relation,
+    References,
     Rows
   >,
 ): Collection<
@@ -126,6 +132,8 @@ export function defineCollection<
     Search,
     Blobs,
     Binary,
+    Parents & Relation,
+    References,
     Principal
   >
 >

@@ -29,6 +29,9 @@ export type DefineCollection<P extends BasePrincipal> = <
   Search extends string = never,
   Blobs extends BlobStore = NoBlobs,
   Binary extends BinaryForm = never,
+  const Parents = None,
+  const Relation = None,
+  const References = None,
   Rows = never,
 >(
   options: CollectionOptions<
@@ -46,6 +49,9 @@ export type DefineCollection<P extends BasePrincipal> = <
     Search,
     Blobs,
     Binary,
+    Parents,
+    Relation,
+    References,
     Rows,
     P
   >,
@@ -65,6 +71,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Search,
     Blobs,
     Binary,
+    Parents & Relation,
+    References,
     P
   >
 >

@@ -27,7 +27,7 @@ export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>> & {
   readonly batch: Batch<NamedOf<A, V>>
 }
 type NamedResources<Named extends NamedCollections> = {
-  readonly [N in keyof Named]: Remote<Named[N]['def']>
+  readonly [N in keyof Named]: Remote<Named[N]['def'], Named>
 }
 
 interface PlainClientOptions extends SendOptions {

@@ -17,7 +17,7 @@ const OPERATORS: Readonly<Record<OperatorWord, 0 | 1>> = {
   prefix: 0,
   exists: 0,
 }
-const PARAMETERS = /^(sort|fields|limit|offset|until|since(_id)?|max_id)$/
+const PARAMETERS = /^(sort|fields|include|limit|offset|until|since(_id)?|max_id)$/
 
 /** What a list is of: the names of the collection and of its id. */
 interface Listed {
@@ -70,7 +70,7 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
   let groups: PrintedGroups | undefined
   /** Takes a group of filters; a field of such a name has other values. */
   const takeGroup = (name: string, value: unknown) => {
-    if (!listed || !isGroup(name, value)) return false
+    if (!listed || !(isGroup(name, value) || hasGroups(value))) return false
     const group = { [name]: value }
     groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
     return true
@@ -109,6 +109,12 @@ function isListOfObjects(value: unknown): boolean {
 
 function isGroup(name: string, value: unknown): boolean {
   return Object.hasOwn(GROUPS, name) && GROUPS[name as GroupWord](value)
+}
+
+/** Whether filters of related items have groups: only `where` says those. */
+function hasGroups(value: unknown): boolean {
+  const entries = isObject(value) ? Object.entries(value) : []
+  return entries.some(([name, each]) => isGroup(name, each) || hasGroups(each))
 }
 
 /** @throws TypeError for a value that JSON would leave out: the filter would match more. */

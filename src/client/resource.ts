@@ -1,5 +1,11 @@
 // One collection over HTTP.
-import type { CallOptions, ManyOptions, Resource, WriteOptions } from '../model/types/resource.ts'
+import type {
+  CallOptions,
+  ManyOptions,
+  ReadOptions,
+  Resource,
+  WriteOptions,
+} from '../model/types/resource.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import { createList, findLink, type ReadPage } from './list.ts'
 import { isObject, printQuery } from './query.ts'
@@ -13,7 +19,7 @@ export interface ClientState {
   readonly max: number
   /**
    * The entity tags of received items by their collection, with quotes; of an item of a list the query that selects
-   * its fields.
+   * its fields, and after a `#` the names of what it includes.
    */
   readonly sources: Map<string, WeakMap<object, string>>
 }
@@ -47,7 +53,11 @@ export interface ResourcePlace {
 }
 
 type UntypedItem = Readonly<Record<string, unknown>>
-type UntypedQuery = UntypedItem & { readonly limit?: number }
+type UntypedQuery = UntypedItem & {
+  readonly limit?: number
+  readonly fields?: readonly string[]
+  readonly include?: readonly string[]
+}
 
 /** The target of a create, and of an action on the collection. */
 const COLLECTION = Symbol()
@@ -99,16 +109,22 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
     return value
   }
 
-  const read = async (target: unknown, { signal }: CallOptions = {}): Promise<UntypedItem> =>
-    remember(await get(toUrl(target), signal, isObject))
+  const read = async (
+    target: unknown,
+    { signal, include }: ReadOptions = {},
+  ): Promise<UntypedItem> =>
+    remember(await get(toUrl(target) + printQuery({ include }, place), signal, isObject))
 
   function list(path: string, query: UntypedQuery, { signal }: CallOptions = {}, words?: string) {
-    const selected = printQuery({ fields: query.fields }, place)
+    const headOf = (path: string) => path.split(/[.(]/)[0]
+    const included = query.include?.map(headOf) ?? []
+    const fields = query.fields?.filter(path => !included.includes(headOf(path)))
+    const source = [printQuery({ fields }, place), ...included].join('#')
     const readPage: ReadPage<UntypedItem> = async (text, signal, counts, walks) => {
       const prefer = counts ? undefined : 'count=none'
       const received = await get(url + path + text, signal, isList, prefer, walks)
       for (const item of received.value) {
-        if (!sources.has(item)) sources.set(item, selected)
+        if (!sources.has(item)) sources.set(item, source)
       }
       return received
     }
@@ -124,8 +140,11 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
     const source = sources.get(target)
     if (source === undefined) throw foreignObject(name)
     if (source.startsWith('"')) return source
-    const now = await get(toUrl(target) + source, signal, isObject).catch(toUndefined)
-    if (JSON.stringify(now?.value) === JSON.stringify(target)) return now && tagOf(now.headers)
+    const [selected, ...included] = source.split('#')
+    const now = await get(toUrl(target) + selected, signal, isObject).catch(toUndefined)
+    // JSON has no property that is undefined.
+    const own = { ...target, ...Object.fromEntries(included.map(name => [name])) }
+    if (JSON.stringify(now?.value) === JSON.stringify(own)) return now && tagOf(now.headers)
     const message = 'The item was changed since the list'
     throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
   }

@@ -128,7 +128,11 @@ type AccessOption<On> = {
 }
 
 /** Collections by the fields that hold their ids. */
-type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | ReferenceOptions }
+type ReferencesOf<Field extends string, Given> = {
+  readonly [F in keyof Given]: F extends Field
+    ? Given[F]
+    : `${F & string} is no field of the schema`
+} & { readonly [F in Field]?: string | ReferenceOptions }
 
 /** The filters of an item; any filter where its type is not known. */
 type FiltersOf<D extends Def> =
@@ -150,6 +154,9 @@ export interface CollectionOptions<
   Search extends string = string,
   Blobs extends BlobStore = BlobStore,
   Binary extends BinaryForm = BinaryForm,
+  Parents = unknown,
+  Relation = unknown,
+  References = unknown,
   Rows = unknown,
   P extends BasePrincipal = Principal,
 > extends PlainOptions {
@@ -174,11 +181,11 @@ export interface CollectionOptions<
    * `{ car_id: { collection: 'cars', onDelete: 'cascade' } }` says what becomes of these items when that one
    * is deleted: see {@link ReferenceOptions}.
    */
-  readonly parents?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
+  readonly parents?: ReferencesOf<NoInfer<FieldOf<S>>, Parents> | undefined
   /** The same without a path of their own: `{ author_id: 'users' }`. Several may name one collection. */
-  readonly references?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
+  readonly references?: ReferencesOf<NoInfer<FieldOf<S>>, References> | undefined
   /** The same for a relation between two collections: exactly two fields, unique as a pair. */
-  readonly relation?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
+  readonly relation?: ReferencesOf<NoInfer<FieldOf<S>>, Relation> | undefined
   /**
    * The roles of properties, by name: `{ views: 'readOnly', password: 'writeOnly',
    * sku: 'immutable' }`. Properties of the item itself only. Default none.

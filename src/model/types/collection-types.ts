@@ -38,6 +38,9 @@ export interface Def {
   readonly search: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
+  /** The collections that fields refer to: those of parents, and others. */
+  readonly parents: unknown
+  readonly references: unknown
   /** The principals that its policies, hooks and actions count on. */
   readonly principal: BasePrincipal
   /** The kind of caller: a program may set read-only properties, and reads records of files. */
@@ -82,6 +85,9 @@ export interface AnyCollection {
   readonly shape: Shape
 }
 
+/** The collections of an api of unknown type, by name. */
+export type AnyNames = Readonly<Record<string, AnyCollection>>
+
 /** Nothing of its kind is declared. */
 export type None = Readonly<Record<never, never>>
 /** A blob store that is not given: the type of its functions stays, for one that is written in place. */
@@ -103,6 +109,8 @@ export interface Made<
   Search,
   Blobs,
   Binary,
+  Parents,
+  References,
   P,
 > {
   readonly name: N
@@ -124,6 +132,8 @@ export interface Made<
     : [Binary] extends [never]
       ? 'flat'
       : Binary
+  readonly parents: Parents
+  readonly references: References
   readonly principal: P
   readonly by: 'program'
 }

@@ -5,6 +5,7 @@ import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Id } from '../../store/store.ts'
 import type {
   AnyCollection,
+  AnyNames,
   Def,
   DefMerge,
   DefStored,
@@ -30,9 +31,6 @@ export interface OwnDef<
   readonly binary: never
 }
 
-/** The collections of an api of unknown type, by name. */
-export type AnyNames = Readonly<Record<string, AnyCollection>>
-
 /** The types of one collection of an api. */
 export type DefOf<Named, N extends keyof Named> = string extends keyof Named
   ? UnknownDef
@@ -42,13 +40,13 @@ export type DefOf<Named, N extends keyof Named> = string extends keyof Named
 
 /** The resource of a collection, or of a name. */
 export type ResourceOf<Named, T> = T extends AnyCollection
-  ? CallableOf<T['def']>
+  ? CallableOf<T['def'], Named>
   : T extends keyof Named
-    ? CallableOf<DefOf<Named, T>>
+    ? CallableOf<DefOf<Named, T>, Named>
     : Resource
 
 /** A collection of unknown type has a looser resource. */
-type CallableOf<D extends Def> = string extends D['readOnly'] ? Resource : Callable<D>
+type CallableOf<D extends Def, Named> = string extends D['readOnly'] ? Resource : Callable<D, Named>
 
 /** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
 export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {

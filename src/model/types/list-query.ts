@@ -33,7 +33,7 @@ type Condition<V> = V | readonly V[] | Operators<V>
 type Nothing = null | undefined
 
 /** The operator for objects and lists of objects. */
-interface Exists {
+export interface Exists {
   readonly exists: boolean
 }
 
@@ -102,7 +102,9 @@ type IsSortable<V> = unknown extends V ? true : [V] extends [Comparable | Nothin
 
 /** The properties that `fields` names. */
 export type Selected<T, F extends string> = T extends Plain
-  ? T
+  ? T extends readonly (infer E)[]
+    ? readonly Selected<E, F>[]
+    : T
   : {
       readonly [K in keyof T as K extends Head<F> ? K : never]: K extends F
         ? T[K]

@@ -2,6 +2,7 @@
 import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type {
+  AnyNames,
   Def,
   DefChanges,
   DefCompared,
@@ -12,6 +13,7 @@ import type {
 } from './collection-types.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
 import type { FilterOperation, Operation } from './operation.ts'
+import type { Included, IncludeOf, RelatedFilters, RelatedItem, RelatedQuery } from './related.ts'
 
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions<P extends BasePrincipal = Principal> {
@@ -25,9 +27,10 @@ export interface CallOptions<P extends BasePrincipal = Principal> {
 }
 
 /** Options of a read. */
-export interface ReadOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
+export interface ReadOptions<P extends BasePrincipal = Principal, Path extends string = string>
+  extends CallOptions<P> {
   /** What to include in the item: `['model', 'options(5)']`. Default: nothing. */
-  readonly include?: readonly string[] | undefined
+  readonly include?: readonly Path[] | undefined
 }
 
 /** Options of a create. */
@@ -96,13 +99,13 @@ export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
  * `ConflictError` where the item was changed since. A copy of an item (`{ ...car }`) is a `TypeError`: name
  * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
  */
-export interface Resource<D extends Def = UnknownDef>
-  extends OperationsOf<D>,
-    SearchOf<D>,
-    ByFilterOf<D> {}
+export interface Resource<D extends Def = UnknownDef, in out Named = AnyNames>
+  extends OperationsOf<D, Named>,
+    SearchOf<D, Named>,
+    ByFilterOf<D, Named> {}
 
 /** The writes to all items that match a filter: all of them, or none. The store needs transactions. */
-export interface ByFilterOf<D extends Def> {
+export interface ByFilterOf<D extends Def, in out Named = AnyNames> {
   /**
    * Applies a JSON Merge Patch to each item that matches, as `patch` does, and gives their number.
    * @throws HttpError as for one item, and 400 where more match than may be affected; TypeError without a filter.
@@ -110,7 +113,7 @@ export interface ByFilterOf<D extends Def> {
    * const sold = await cars.patchMany({ color: 'red' }, { price: 0 }, { maxAffected: 50 })
    */
   patchMany(
-    filters: Matching<DefCompared<D>>,
+    filters: Matching<DefCompared<D>> & RelatedFilters<D, Named>,
     changes: DefChanges<D>,
     options?: ManyOptions,
   ): Promise<number>
@@ -121,13 +124,13 @@ export interface ByFilterOf<D extends Def> {
    * const gone = await cars.deleteMany({ price: { lt: 5 } }, { maxAffected: 10 })
    */
   deleteMany(
-    filters: Matching<DefCompared<D>>,
+    filters: Matching<DefCompared<D>> & RelatedFilters<D, Named>,
     options: ManyOptions & { readonly maxAffected: number },
   ): Promise<number>
 }
 
 /** The search of a collection. */
-export interface SearchOf<D extends Def> {
+export interface SearchOf<D extends Def, in out Named = AnyNames> {
   /**
    * Lists the items that contain all words, in the fields that the collection's `search` names.
    * @example
@@ -143,10 +146,15 @@ export interface SearchOf<D extends Def> {
     query: Query<DefCompared<D>, F, DefItem<D>>,
     options?: CallOptions<D['principal']>,
   ): List<Selected<DefItem<D>, F>>
+  search<const P extends string = never, const F extends string = never>(
+    words: string,
+    query: RelatedQuery<D, Named, P, F>,
+    options?: CallOptions<D['principal']>,
+  ): List<RelatedItem<D, Named, P, F>>
 }
 
-/** The operations and actions of a collection. */
-export interface OperationsOf<D extends Def> {
+/** The operations and actions of a collection. @typeParam Named the collections of the api, by name. */
+export interface OperationsOf<D extends Def, in out Named = AnyNames> {
   /**
    * Lists items: all that match, or `limit` of them. Nothing is cut off silently.
    * @example
@@ -157,19 +165,30 @@ export interface OperationsOf<D extends Def> {
     query: Query<DefCompared<D>, F, DefItem<D>>,
     options?: CallOptions<D['principal']>,
   ): List<Selected<DefItem<D>, F>>
+  list<const P extends string = never, const F extends string = never>(
+    query: RelatedQuery<D, Named, P, F>,
+    options?: CallOptions<D['principal']>,
+  ): List<RelatedItem<D, Named, P, F>>
   /**
    * Counts the items that match.
    * @example
    * const red = await cars.count({ color: 'red' })
    */
-  count(filters?: Matching<DefCompared<D>>, options?: CallOptions<D['principal']>): Promise<number>
+  count(
+    filters?: Matching<DefCompared<D>> & RelatedFilters<D, Named>,
+    options?: CallOptions<D['principal']>,
+  ): Promise<number>
   /**
    * Reads an item.
    * @throws HttpError 404
    * @example
    * const same = await cars.read(car.id)
    */
-  read(id: IdOf<D>, options?: ReadOptions<D['principal']>): Promise<DefItem<D>>
+  read(id: IdOf<D>, options?: CallOptions<D['principal']>): Promise<DefItem<D>>
+  read<const P extends string>(
+    id: IdOf<D>,
+    options: ReadOptions<D['principal'], IncludeOf<D, Named, P>>,
+  ): Promise<Included<D, Named, P>>
   /**
    * Creates an item.
    * @throws HttpError 400, 403, 409
@@ -239,23 +258,23 @@ export interface OperationsOf<D extends Def> {
 }
 
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
-export type Callable<D extends Def> = Resource<D> & ActionsOf<D>
+export type Callable<D extends Def, Named = AnyNames> = Resource<D, Named> & ActionsOf<D>
 
 /**
  * A resource over HTTP. It has only what the declaration allows: in process the operations that it leaves out
  * stay callable, for the program's own use.
  */
-export type Remote<D extends Def> = [D['readOnly' | 'binary' | 'operations' | 'search']] extends [
-  never,
-]
-  ? OperationsOf<D> & ActionsOf<D>
-  : Allowed<ByClient<D>>
+export type Remote<D extends Def, Named = AnyNames> = [
+  D['readOnly' | 'binary' | 'operations' | 'search'],
+] extends [never]
+  ? OperationsOf<D, Named> & ActionsOf<D>
+  : Allowed<ByClient<D>, Named>
 
-type Allowed<D extends Def> = ([D['operations']] extends [never]
-  ? OperationsOf<D>
-  : Omit<OperationsOf<D>, Refused<D['operations']>>) &
-  ([D['search']] extends [never] ? unknown : SearchOf<D>) &
-  Pick<ByFilterOf<D>, D['operations'] & FilterOperation> &
+type Allowed<D extends Def, Named> = ([D['operations']] extends [never]
+  ? OperationsOf<D, Named>
+  : Omit<OperationsOf<D, Named>, Refused<D['operations']>>) &
+  ([D['search']] extends [never] ? unknown : SearchOf<D, Named>) &
+  Pick<ByFilterOf<D, Named>, D['operations'] & FilterOperation> &
   ActionsOf<D>
 
 /** The methods that need an operation which the declaration leaves out. */
