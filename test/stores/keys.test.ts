@@ -60,15 +60,23 @@ const count = async (db: Kysely<unknown>, table: string, where = sql`1 = 1`) => 
   return Number(rows[0]?.n)
 }
 
-/** Makes tables as they were before they had keys: a reference is a text. */
-async function makeTablesWithoutKeys(db: Kysely<unknown>, table: string, child: string) {
+/**
+ * Makes tables as they were before they had keys: a reference is a text.
+ * @param deferral of a key that the host has made; without it there is none.
+ */
+async function makeTablesWithoutKeys(
+  db: Kysely<unknown>,
+  table: string,
+  child: string,
+  deferral?: string,
+) {
   const [id, text, time] = isSqlite(db)
     ? ['text', 'text', 'text']
     : ['uuid', 'text collate "C"', 'timestamptz(3)']
   const rest = `created_at ${time} not null, updated_at ${time} not null, version ${text} not null`
   for (const own of [
     `"${table}" (name ${text} not null,`,
-    `"${child}" (car_id ${text}, twin_id ${text},`,
+    `"${child}" (car_id ${deferral ? `${id} references "${table}" (id) ${deferral}` : text}, twin_id ${text},`,
   ]) {
     await sql.raw(`create table ${own} id ${id} primary key not null, ${rest})`).execute(db)
   }
@@ -192,6 +200,20 @@ describe.each(DATABASES)('%s', (_name, open) => {
       expect(await options.read(option)).toMatchObject({ car_id })
     },
   )
+
+  test('a key that is checked at the commit is not relied on: one write fails alone', async () => {
+    const db = await open()
+    const { api, table, child, cars } = serve(db, undefined)
+    await makeTablesWithoutKeys(db, table, child, 'deferrable initially deferred')
+    await api.open()
+    const { id } = await cars.create({ name: 'A' })
+    const { request } = await openHandler('fetch', api)
+    const posts = Array.from({ length: 20 }, (_, at) =>
+      request('/options', { method: 'POST', json: { car_id: at === 10 ? GONE : id } }),
+    )
+    const statuses = (await Promise.all(posts)).map(({ status }) => status)
+    expect(statuses).toEqual(Array.from({ length: 20 }, (_, at) => (at === 10 ? 400 : 201)))
+  })
 
   test('a circle of tables is opened, without keys that need both', async () => {
     const db = await open()

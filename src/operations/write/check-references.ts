@@ -1,6 +1,6 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
 
-import { type Item, isUuid, type Json } from '../../base/values.ts'
+import { type Awaitable, type Item, isUuid, type Json } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
@@ -48,7 +48,7 @@ export function normalizeReferences(
 }
 
 /** Checks the references of the item: as the client sent it, or after the hook as it is stored. @throws HttpError 400 */
-export function requireReferences(write: Write<'checked'>): Promise<void> {
+export function requireReferences(write: Write<'checked'>): Awaitable<void> {
   // Before the hook all are read: it may do something that nobody undoes.
   const trusts = write.values ? isKept(write) : () => false
   return checkReferences(
@@ -60,7 +60,7 @@ export function requireReferences(write: Write<'checked'>): Promise<void> {
 }
 
 /** Checks those that the hook has set, and all within a transaction: there they must still exist. @throws HttpError 400 */
-export function requireReferencesAgain(write: Write<'checked' | 'values'>): Promise<void> {
+export function requireReferencesAgain(write: Write<'checked' | 'values'>): Awaitable<void> {
   const { call, checked, values, transaction } = write
   const isInside = transaction !== call.transaction
   const isChanged = (field: string) => isInside || values[field] !== checked[field]
@@ -94,26 +94,45 @@ export function unknownReference(field: string, parent: CollectionDefinition, va
   return { message, field, type: 'unknown_reference' }
 }
 
+/** A reference that is to be read: no id can be made of its value, or nobody vouches for what it names. */
+interface NamedItem {
+  readonly field: string
+  readonly parent: CollectionDefinition
+  readonly id: Id | undefined
+  readonly value: Json
+}
+
 /**
  * Refuses values that name a new item which does not exist. What the client named, and not a hook, it must be
  * allowed to read.
  * @param trusts whether an item of a parent need not be read.
  * @throws HttpError 400 with every issue.
  */
-async function checkReferences(
-  { call, current, checked = {}, transaction }: Write,
+function checkReferences(
+  write: Write,
   values: Item,
   applies: (field: string) => boolean,
   trusts: (field: string, parent: CollectionDefinition, id: Id) => boolean = () => false,
-): Promise<void> {
+): Awaitable<void> {
+  const { call, current } = write
   const { version, collection } = call.target
-  const issues: Issue[] = []
+  const named: NamedItem[] = []
   for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     const value = values[field] ?? null
     if (!parent || value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
-    if (id !== undefined && trusts(field, parent, id)) continue
+    if (id === undefined || !trusts(field, parent, id)) named.push({ field, parent, id, value })
+  }
+  return named.length === 0 ? undefined : requireFound(write, named)
+}
+
+async function requireFound(
+  { call, checked = {}, transaction }: Write,
+  named: readonly NamedItem[],
+): Promise<void> {
+  const issues: Issue[] = []
+  for (const { field, parent, id, value } of named) {
     const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
       issues.push(unknownReference(field, parent, value))
