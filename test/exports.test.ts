@@ -416,6 +416,7 @@ test('rest-conventions/types', async () => {
       "type DefMerge",
       "type DefStored",
       "type Made",
+      "type ManyOptions",
       "type Matching",
       "type NoBlobs",
       "type None",

@@ -16,4 +16,9 @@ export type {
 } from '../model/types/collection-types.ts'
 export type { ResourceOf } from '../model/types/hooks.ts'
 export type { Matching, Selected, WholeQuery } from '../model/types/list-query.ts'
-export type { ActionsOf, CreateOptions, OperationsOf } from '../model/types/resource.ts'
+export type {
+  ActionsOf,
+  CreateOptions,
+  ManyOptions,
+  OperationsOf,
+} from '../model/types/resource.ts'
