@@ -4,7 +4,6 @@ import { buildAccess } from './auth/access.ts'
 import type { Principal } from './auth/scheme.ts'
 import { toPath } from './base/paths.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
-import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
 import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
@@ -19,6 +18,7 @@ import {
   omitFields,
   toInputFields,
 } from './model/compile/compile-field-roles.ts'
+import { compileGroups } from './model/compile/compile-groups.ts'
 import { compileHooks } from './model/compile/compile-hooks.ts'
 import { compileOperations } from './model/compile/compile-operations.ts'
 import {
@@ -27,6 +27,7 @@ import {
   relateCollections,
 } from './model/compile/compile-references.ts'
 import { checkViews } from './model/compile/compile-views.ts'
+import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
 import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
@@ -37,7 +38,7 @@ import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { type BinaryForm, toReadableFields } from './schema/blob-forms.ts'
-import { type Field, type Fields, findField, isFilterable, listPaths } from './schema/fields.ts'
+import { type Field, type Fields, isFilterable } from './schema/fields.ts'
 import { buildValidator } from './schema/validate.ts'
 import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/create-handlers.ts'
@@ -95,6 +96,7 @@ export function defineCollection<
   const Relation = None,
   const References = None,
   Rows = never,
+  Groups extends string = never,
 >(
   options: CollectionOptions<
     N,
@@ -114,7 +116,9 @@ export function defineCollection<
     Parents,
     Relation,
     References,
-    Rows
+    Rows,
+    Principal,
+    Groups
   >,
 ): Collection<
   Made<
@@ -134,7 +138,8 @@ export function defineCollection<
     Binary,
     Parents & Relation,
     References,
-    Principal
+    Principal,
+    Groups
   >
 >
 export function defineCollection(options: object): unknown {
@@ -201,6 +206,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     checkWriteOnly(name, roles, {
       sort: sort.map(({ path }) => path.join('.')),
       search: options.search ?? [],
+      groups: options.groups ?? [],
       indexes: shape.indexes.flat(),
       unique: shape.unique.flat(),
     })
@@ -246,6 +252,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
       assertValid(isText, `${name}: search looks through texts; "${dotted}" holds none`)
       return toPath(dotted)
     }),
+    groups: compileGroups(options, fields),
     total: options.total ?? 'exact',
     parents: findParents(name, references),
     references,
@@ -280,16 +287,6 @@ function checkOperatorNames(name: string, fields: Fields, above = ''): void {
     )
     if (field.properties) checkOperatorNames(name, field.properties, `${above}${property}.`)
   }
-}
-
-/** Finds the field that an option names. */
-function requireField(name: string, fields: Fields, option: string, dotted: string): Field {
-  const field = findField(fields, toPath(dotted))
-  if (field) return field
-  const hint = /^(?:parents|references|relation)$/.test(option)
-    ? `; it takes { <a field of ${name}>: '<a collection>' }`
-    : suggestion(dotted, listPaths(fields))
-  throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }
 
 /** Checks the binary properties, and returns whether there are any. */

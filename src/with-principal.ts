@@ -33,6 +33,7 @@ export type DefineCollection<P extends BasePrincipal> = <
   const Relation = None,
   const References = None,
   Rows = never,
+  Groups extends string = never,
 >(
   options: CollectionOptions<
     N,
@@ -53,7 +54,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Relation,
     References,
     Rows,
-    P
+    P,
+    Groups
   >,
 ) => Collection<
   Made<
@@ -73,7 +75,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Binary,
     Parents & Relation,
     References,
-    P
+    P,
+    Groups
   >
 >
 

@@ -36,7 +36,7 @@ import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
 const schema = z.object({ color: z.string(), price: z.number() })
 const declared = defineCollection({
-  name: 'cars', schema, store: memoryStore(), search: ['color'],
+  name: 'cars', schema, store: memoryStore(), search: ['color'], groups: ['color'],
   actions: { paint: { on: 'item', input: schema.pick({ color: true }), run: ({ input, update }) => update(input) } },
 })
 const api = defineApi({ collections: { cars: declared } })

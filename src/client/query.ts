@@ -19,6 +19,8 @@ const OPERATORS: Readonly<Record<OperatorWord, 0 | 1>> = {
 }
 const PARAMETERS = /^(sort|fields|include|limit|offset|until|since(_id)?|max_id)$/
 
+const NAMED = /^(by|sum|avg|min|max)$/
+
 /** What a list is of: the names of the collection and of its id. */
 interface Listed {
   readonly name: string
@@ -31,9 +33,15 @@ interface Listed {
  * filters for fields whose names are parameters.
  * @param listed absent for the input of an action: no property of it is a filter.
  * @param words what is searched for.
+ * @param counts whether `by`, and sums beside it, name the groups of a count; filters of such fields stand in `where`.
  * @throws TypeError for a value that is no filter, with the message of a call in process.
  */
-export function printQuery(query: object, listed?: Listed, words?: string): string {
+export function printQuery(
+  query: object,
+  listed?: Listed,
+  words?: string,
+  counts?: boolean,
+): string {
   const parameters = new URLSearchParams()
   const seen = new Set<string>()
   const add = (path: string, name: string, operator: OperatorWord, value: unknown): void => {
@@ -80,7 +88,10 @@ export function printQuery(query: object, listed?: Listed, words?: string): stri
       for (const [field, each] of Object.entries(value ?? {}))
         if (!takeGroup(field, each)) walk(field, each, true)
     } else if (takeGroup(name, value)) continue
-    else if (!listed || !PARAMETERS.test(name)) walk(name, value)
+    else if (counts && 'by' in query && NAMED.test(name) && !isObject(value)) {
+      // Beside a filter of a field with such a name. Of no names it is an empty text.
+      if (value !== undefined) add(`?${name}`, name, 'eq', `${value}` ? value : '')
+    } else if (!listed || !PARAMETERS.test(name)) walk(name, value)
     else if (value !== undefined) parameters.set(name, String(toPlain(value)))
   }
   if (groups && listed) parameters.set('where', printGroups(groups, listed))

@@ -257,8 +257,9 @@ export function createResource(place: ResourcePlace, state: ClientState): Resour
     search: (words: string, query: UntypedQuery = {}, options?: CallOptions) =>
       list('/search', query, options, words),
     async count(filters: UntypedItem = {}, { signal }: CallOptions = {}) {
-      const { value } = await get(`${url}/count${printQuery(filters, place)}`, signal, isCount)
-      return value.count
+      const query = printQuery(filters, place, undefined, true)
+      const { value } = await get(`${url}/count${query}`, signal, isCountOrGroups)
+      return value.count ?? value
     },
     read,
     create: (item: unknown, options?: WriteOptions) => writeOnce('POST', COLLECTION, item, options),
@@ -308,6 +309,9 @@ export const isList = (value: unknown): value is readonly UntypedItem[] =>
 
 const isCount = (value: unknown): value is { readonly count: number } =>
   typeof Object(value).count === 'number'
+
+const isCountOrGroups = (value: unknown): value is { readonly count?: number } =>
+  isCount(value) || isList(value)
 
 function isOptions(value: unknown): value is WriteOptions {
   return isObject(value) && Object.keys(value).every(name => OPTIONS.includes(name))

@@ -152,6 +152,8 @@ export function buildResponseHeaders(
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
   if (status === '201' || method === 'QUERY') names.add('Location')
+  const counts = name === 'count' && target.collection
+  if (counts && counts.groups.size > 0) names.add('ETag').add('X-Result-Count')
   if (status === '206' || (status === '304' && name === DOWNLOAD)) names.add('Content-Range')
   for (const common of listCommonHeaders(api, target.version)) names.add(common)
   return referToHeaders(components, [...names].sort())

@@ -6,6 +6,7 @@ import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { readTypes } from '../negotiate.ts'
+import { isGroupParameter } from '../query/groups.ts'
 import { INCLUDE } from '../query/include.ts'
 import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
@@ -28,6 +29,7 @@ import {
   takesArrays,
   toTypeName,
 } from './components.ts'
+import { isGroupName, listGroupParameters } from './groups.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { buildQuery } from './query.ts'
 import { describeInclude } from './relations.ts'
@@ -42,18 +44,21 @@ export function buildRequest(described: MethodDescription): Record<string, unkno
 }
 
 function queryParameters(described: MethodDescription): object[] {
-  const { target, method, components } = described
+  const { target, method, name, components } = described
   const reads = isSafe(method) || isByFilter(described)
   if (!target.collection || !reads || method === 'QUERY') return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
   const type = printItemType(collection)
+  // A list has others of these names.
+  const typeOf = (parameter: string) =>
+    name === 'count' && isGroupParameter(parameter) ? `${type}.count` : type
   return parametersOf(described).map(each =>
     each === WORDS
       ? components.refer('parameters', 'q', WORDS, () => WORDS)
       : components.refer(
           'parameters',
-          `${type}.${each.name}`,
+          `${typeOf(each.name)}.${each.name}`,
           collection,
           () => each,
           collection.name,
@@ -74,11 +79,15 @@ function parametersOf({ api, target, name, components }: MethodDescription): Que
   const { shape } = collection
   const id = shape.fields.get(shape.identity.name)
   const idSchema = id ? fieldSchema(id) : {}
+  const groups = name === 'count' && collection.groups.size > 0
+  const isTaken = (dotted: string) =>
+    RESERVED.has(dotted) || (name === SEARCH && dotted === 'q') || (groups && isGroupName(dotted))
   // The clients of dialects search by `q` on the list itself.
   const asSearch = api.dialects.length > 0 && collection.search && !shape.fields.has('q')
   return [
-    ...filtersOf(collection.queryFields, '', name === SEARCH),
+    ...filtersOf(collection.queryFields, '', isTaken),
     ...describeWhere(collection.queryFields),
+    ...(groups ? groupParameters(collection) : []),
     ...(FILTERS_ONLY.has(name) ? [] : [...fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined ? [] : DATES),
     // A reader by it would miss items.
@@ -139,21 +148,38 @@ function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition)
   ]
 }
 
-function filtersOf(fields: Fields, prefix: string, searches: boolean): QueryParameter[] {
+/** Of a count: what `by` and the sums beside it may name. */
+function groupParameters(collection: CollectionDefinition): QueryParameter[] {
+  if (collection.groups.size === 0) return []
+  return listGroupParameters(collection).map(([name, schema, description]) => ({
+    ...parameter(name, schema, description),
+    ...(schema.type === 'array' && LISTED),
+  }))
+}
+
+function filtersOf(
+  fields: Fields,
+  prefix: string,
+  isTaken: (dotted: string) => boolean,
+): QueryParameter[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
-    if (field.properties) return filtersOf(field.properties, `${dotted}.`, searches)
+    if (field.properties) return filtersOf(field.properties, `${dotted}.`, isTaken)
     if (!isFilterable(field)) return []
     const leaf = field.element ?? field
     const schema = leaf.kind === 'date-time' ? INSTANT : fieldSchema(leaf)
-    const taken = RESERVED.has(dotted) || (searches && dotted === 'q')
     const operators = listOperators(field).filter(word => word !== 'eq')
     const words = operators.map(word => `[${word}]`).join(' ')
     const also = `Filter; several values as a repeated parameter; also with ${words}`
     const properties = operators.map(word => [word, OPERANDS[word] ?? schema])
     const withOperators = { type: 'object', properties: Object.fromEntries(properties) }
     const either = { anyOf: [schema, { type: 'array', items: schema }, withOperators] }
-    return [{ ...parameter(taken ? `filter[${dotted}]` : dotted, either, also), ...DEEP_OBJECT }]
+    return [
+      {
+        ...parameter(isTaken(dotted) ? `filter[${dotted}]` : dotted, either, also),
+        ...DEEP_OBJECT,
+      },
+    ]
   })
 }
 

@@ -16,6 +16,7 @@ import {
   toTypeName,
 } from './components.ts'
 import { buildErrorResponses } from './errors.ts'
+import { groupsSchema } from './groups.ts'
 import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
 
@@ -157,8 +158,12 @@ function answerContent(
       if (!takesArrays(api, collection) || !types.includes(JSON_TYPE)) return one
       return { ...one, [JSON_TYPE]: { schema: orArray(item()) } }
     }
-    case 'count':
-      return buildContent(types, NUMBER)
+    case 'count': {
+      if (collection.groups.size === 0) return buildContent(types, NUMBER)
+      const groups = () => groupsSchema(collection)
+      const shared = shareSchema(described, `${type}Groups`, collection, status, groups)
+      return buildContent(types, { oneOf: [NUMBER, shared] })
+    }
     case 'bytes': {
       const accepted = collection.shape.fields.get(property)?.accept ?? ['*/*']
       return Object.fromEntries(accepted.map(each => [each, {}]))

@@ -28,8 +28,14 @@ const OF_HEAD: ReadonlySet<string> = new Set([METHOD_PARAMETER, SUPPRESS_PARAMET
  * Converts the JSON body of a QUERY to parameters: `{ "color": "red", "price": { "gte": 10 }, "where": { … } }`. Issues
  * are added to the list.
  * @param id the name of the id: no item lacks it, so that an empty list of values matches nothing.
+ * @param joined parameters whose values are names in one text.
  */
-export function toQueryParameters(value: Json, id: string, issues: Issue[]): Parameter[] {
+export function toQueryParameters(
+  value: Json,
+  id: string,
+  issues: Issue[],
+  joined = JOINED,
+): Parameter[] {
   const pairs: (readonly [string, string])[] = []
   const add = (at: string, message: string, type: ErrorType = 'invalid_value') => {
     issues.push({ message: `${at.slice(0, 128)} ${message}`, field: at.slice(0, 128), type })
@@ -45,7 +51,7 @@ export function toQueryParameters(value: Json, id: string, issues: Issue[]): Par
       const texts = each.map(String)
       if (texts.length > 0 && (word === 'in' || word === 'nin'))
         pairs.push([name, joinValues(texts)])
-      else if (JOINED.has(name)) pairs.push([name, texts.join(',')])
+      else if (joined.has(name)) pairs.push([name, texts.join(',')])
       else if (texts.length > 0) pairs.push(...texts.map(text => [name, text] as const))
       else if (word !== 'ne' && word !== 'nin') pairs.push([`${id}[exists]`, 'false'])
     } else if (isObject(each) && Object.keys(each).length > 0) {

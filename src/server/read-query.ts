@@ -8,8 +8,10 @@ import { decodeText, readText, WholeBody } from '../formats/read-body.ts'
 import type { Limits } from '../http/limits.ts'
 import type { RequestBody } from '../http/message.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
+import type { CollectionTarget } from '../model/compile/routes.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
 import type { CollectionContext } from '../operations/context.ts'
+import { asksForGroups } from '../operations/read/count-by.ts'
 import {
   FORM_QUERY,
   JSON_QUERY,
@@ -18,6 +20,7 @@ import {
   QUERY_TYPES,
   toQueryParameters,
 } from '../query/body.ts'
+import { NAME_LISTS } from '../query/groups.ts'
 import { requireUncompressed } from './body.ts'
 
 /** Reads the parameters of a QUERY. @throws HttpError 400, 408, 413, 415 */
@@ -31,9 +34,8 @@ export async function readQueryBody(context: CollectionContext): Promise<void> {
   const media = findMediaType(request.headers['content-type'])
   const limits = { ...api.limits, body: Math.min(MAX_QUERY_BODY, api.limits.body) }
   const sent = await readSent(request.body, media, limits, request.headers['content-length'])
-  const id = target.collection.shape.identity.name
   const issues: Issue[] = []
-  const read = toParameters(sent, media, limits, id, issues)
+  const read = toParameters(sent, media, limits, target, issues)
   if (read.length > limits.parameters) {
     const message = `A query must have at most ${limits.parameters} parameters.`
     throw invalid(message, 'too_many_parameters')
@@ -85,13 +87,15 @@ function toParameters(
   sent: { readonly text: string } | { readonly parsed: unknown },
   { type }: MediaType,
   { depth, members }: Limits,
-  id: string,
+  { kind, collection }: CollectionTarget,
   issues: Issue[],
 ): Parameter[] {
   if ('text' in sent && type === FORM_QUERY) return readForm(sent.text, issues)
   const value =
     'text' in sent ? parseJson(sent.text, depth, members) : toChecked(sent.parsed, depth)
-  return toQueryParameters(value, id, issues)
+  const hasGroups = kind === 'count' && asksForGroups(collection, Object.keys(Object(value)))
+  const id = collection.shape.identity.name
+  return toQueryParameters(value, id, issues, hasGroups ? NAME_LISTS : undefined)
 }
 
 function toChecked(parsed: unknown, depth: number): Json {

@@ -6,6 +6,7 @@ import type { Fragment } from './databases/sql-text.ts'
 import type { SqlStoreOptions } from './options.ts'
 import { compile, type Runner } from './session/runner.ts'
 import type { Session } from './session/session.ts'
+import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { buildCreates, type Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
@@ -27,6 +28,7 @@ export interface Table {
   readonly updateAll: ReturnType<typeof buildUpdateAll>
   readonly reads: Reads
   readonly each: EachReader
+  readonly countBy: CountRows
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
   readonly target: KeyTarget | undefined
@@ -60,7 +62,7 @@ export async function openTable(
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
-  const walk = walks ? new TableWalk(mapping, maxScan) : undefined
+  const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
   const rows = buildRowAccess(mapping, records, isExact, clock)
   const reads = buildReads(mapping, rememberTotals && catalog.tellsChanges, walk)
   return {
@@ -82,6 +84,7 @@ export async function openTable(
     updateAll: buildUpdateAll(mapping, rows, isExact, clock),
     reads,
     each: new EachReader(mapping, reads.list),
+    countBy: buildCountBy(mapping, walk),
   }
 }
 

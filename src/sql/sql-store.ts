@@ -9,16 +9,10 @@ import {
   UniqueError,
   UnstorableError,
 } from '../store/errors.ts'
+import { BATCH_BYTES, BATCH_ITEMS } from '../store/page.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
-import {
-  BATCH_BYTES,
-  BATCH_ITEMS,
-  type KeySlice,
-  type Shape,
-  type Store,
-  throwIfAborted,
-} from '../store/store.ts'
+import { type KeySlice, type Shape, type Store, throwIfAborted } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
@@ -178,6 +172,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         if (mode === 'none') return undefined
         return read(filters, ({ reads }, on) => reads.total(on, filters, mode, call))
       },
+      countBy: (filters, ...input) =>
+        read(filters, ({ countBy }, on) => countBy(on, filters, ...input)),
       stream(selection, call) {
         let key: KeySlice['key']
         let ended = false

@@ -3,6 +3,7 @@
 export type { Path } from '../base/paths.ts'
 export type { Item, Json } from '../base/values.ts'
 export type { Field, Fields } from '../schema/fields.ts'
+export { countGroups } from '../store/count-groups.ts'
 export {
   DiskFullError,
   ReferenceConflictError,
@@ -12,6 +13,7 @@ export {
   UnstorableError,
 } from '../store/errors.ts'
 export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../store/filter.ts'
+export type { Aggregate, DatePart, Group, Grouping, GroupKey } from '../store/groups.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export { toPage } from '../store/page.ts'
 export {

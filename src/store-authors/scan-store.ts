@@ -1,14 +1,16 @@
 // Makes a whole store of a place that can list, read, write and remove items.
+
 import type { Awaitable, Item } from '../base/values.ts'
+import { countGroups } from '../store/count-groups.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
+import type { Group, Grouping } from '../store/groups.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
-import { toPage } from '../store/page.ts'
+import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import type { PrintedStored } from '../store/printed.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
-  BATCH_ITEMS,
   type Id,
   type Shape,
   type Slice,
@@ -91,6 +93,15 @@ class ScanStore implements Store {
   ): Promise<number | undefined> => {
     this.#open(options)
     return mode === 'none' ? undefined : (await this.#select(filters, options)).length
+  }
+
+  readonly countBy = async (
+    filters: FilterSet,
+    grouping: Grouping,
+    options?: StoreOptions,
+  ): Promise<Group[]> => {
+    const found = await this.#select(filters, options)
+    return countGroups(found, () => true, grouping, this.#open().fields, options)
   }
 
   readonly stream = (selection: Selection, options?: StoreOptions): AsyncIterable<Stored[]> =>

@@ -1,7 +1,11 @@
 // Idempotency records in memory.
 import type { Json } from '../base/values.ts'
 import { UnavailableError } from './errors.ts'
-import { CLAIM_TTL_MS, type IdempotencyRecord, type KeepOptions, RECORD_TTL_MS } from './store.ts'
+import type { IdempotencyRecord, KeepOptions } from './store.ts'
+
+/** How long the claim of an idempotency key lasts, and how long its answer is kept by default; milliseconds. */
+export const CLAIM_TTL_MS = 60_000
+export const RECORD_TTL_MS = 86_400_000
 
 interface Claim {
   readonly fingerprint: string

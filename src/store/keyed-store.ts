@@ -80,6 +80,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     update: (id, version, values, options) =>
       keyWrite(options, inner => store.update(id, version, values, inner)),
     delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
+    ...(store.countBy && { countBy: store.countBy.bind(store) }),
     ...(store.getMany && { getMany: store.getMany.bind(store) }),
     ...(store.listEach && { listEach: store.listEach.bind(store) }),
     ...(store.createAll && { createAll: store.createAll.bind(store) }),

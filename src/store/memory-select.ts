@@ -1,8 +1,11 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 
 import { memoize } from '../base/memoize.ts'
+import type { Awaitable } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
+import { countGroups } from './count-groups.ts'
 import { type Filter, toConjunction } from './filter.ts'
+import type { Group, Grouping } from './groups.ts'
 import { addFilter, type EachParameters } from './list-each.ts'
 import { type IndexPart, isDescending, type MemoryIndex, type ReadOrder } from './memory-index.ts'
 import {
@@ -13,7 +16,7 @@ import {
   type SortKey,
   sortKeyOf,
 } from './selection.ts'
-import type { Id, Slice, Stored, StorePage } from './store.ts'
+import type { Id, Slice, Stored, StoreOptions, StorePage } from './store.ts'
 
 /** The items that lists and counts select from. */
 export interface Source {
@@ -65,6 +68,21 @@ export function countSelection(filters: FilterSet, source: Source): number {
   return isExact(smallest, filters)
     ? smallest.count
     : takeFrom(smallest, filters, ANY_ORDER, source).length
+}
+
+/** Counts the groups of the items that pass the filters, as they are now. */
+export function groupSelection(
+  filters: FilterSet,
+  grouping: Grouping,
+  source: Source,
+  options?: StoreOptions,
+): Awaitable<Group[]> {
+  const { smallest } = findPlan(filters.where, source)
+  // A copy: others may write before all of it is looked at.
+  const items = smallest.index.slice(smallest, ANY_ORDER, smallest.count)
+  source.examined += items.length
+  const passes = matcher({ ...filters, where: smallest.unanswered }, source.fields, true)
+  return countGroups(items, passes, grouping, source.fields, options)
 }
 
 const ANY_ORDER: ReadOrder = { sort: [], after: undefined, offset: 0 }

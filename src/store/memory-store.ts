@@ -6,19 +6,24 @@ import { UnavailableError, UniqueError } from './errors.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
-import { countSelection, findEach, findSlice, type Source } from './memory-select.ts'
+import {
+  countSelection,
+  findEach,
+  findSlice,
+  groupSelection,
+  type Source,
+} from './memory-select.ts'
 import {
   MEMORY,
   MEMORY_QUEUE,
   registerMemoryStore,
   runMemoryTransaction,
 } from './memory-transaction.ts'
-import { toPage } from './page.ts'
+import { BATCH_ITEMS, toPage } from './page.ts'
 import { cutPage, type PrintedStored } from './printed.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import { indexesOf, mergeShapes } from './shapes.ts'
 import {
-  BATCH_ITEMS,
   type Id,
   type KeepOptions,
   type Shape,
@@ -232,6 +237,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     count(filters, mode, options) {
       open(options)
       return mode === 'none' ? undefined : countSelection(filters, source)
+    },
+    countBy(filters, grouping, options) {
+      open(options)
+      return groupSelection(filters, grouping, source, options)
     },
     async *stream(selection, options) {
       open(options)

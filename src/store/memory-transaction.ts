@@ -2,15 +2,15 @@
 
 import type { Item, Json } from '../base/values.ts'
 import { untilAborted } from './abort.ts'
+import { countGroups } from './count-groups.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
-import { toPage } from './page.ts'
+import { BATCH_ITEMS, toPage } from './page.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import {
-  BATCH_ITEMS,
   type Id,
   type KeepOptions,
   type Shape,
@@ -100,6 +100,8 @@ export async function runMemoryTransaction<T>(
     )
   }, options)
 }
+
+const WHOLE = { limit: Number.POSITIVE_INFINITY, offset: 0 }
 
 /** What one transaction does to one store. */
 class Overlay {
@@ -225,6 +227,11 @@ class Overlay {
         if (mode === 'none') return undefined
         return this.#list({ ...filters, sort: [] }, { limit: 0, offset: 0 }, true).total
       },
+      countBy: (filters, grouping, options) => {
+        this.#open(options)
+        const { items } = this.#list({ ...filters, sort: [] }, WHOLE, false)
+        return countGroups(items, () => true, grouping, base.source.fields, options)
+      },
       stream: (selection, options) => this.#stream(selection, options),
       create: (values, options) => {
         this.#openWrite(options)
@@ -286,8 +293,7 @@ class Overlay {
 
   async *#stream(...[selection, options]: Parameters<Store['stream']>) {
     this.#open(options)
-    const whole = { limit: Number.POSITIVE_INFINITY, offset: 0 }
-    const { items } = this.#list(selection, whole, false)
+    const { items } = this.#list(selection, WHOLE, false)
     for (let at = 0; at < items.length; at += BATCH_ITEMS) {
       this.#open(options)
       yield items.slice(at, at + BATCH_ITEMS)

@@ -4,7 +4,8 @@
 import type { Path } from '../base/paths.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Selection } from './selection.ts'
+import type { Group, Grouping } from './groups.ts'
+import type { FilterSet, Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
 export type Id = string | number
@@ -232,10 +233,24 @@ export interface Store {
    * @example const count = await store.count(all, 'exact')
    */
   count(
-    selection: Pick<Selection, 'where' | 'search'>,
+    selection: FilterSet,
     totalMode: TotalMode,
     options?: ListOptions,
   ): Awaitable<number | undefined>
+
+  /**
+   * Counts the items that pass the filters and the search by their groups, in any order. Items that are written
+   * meanwhile may count or not. Absent where the store cannot: `GET /cars/count?by=` is then a 400.
+   * @throws HttpError 400, or gives an infinite value, for a sum that no number can be.
+   * @example
+   * const byColor = { keys: [{ path: ['color'] }], aggregates: [], limit: 1000 }
+   * const groups = await store.countBy?.({ where: [] }, byColor)
+   */
+  countBy?(
+    selection: FilterSet,
+    grouping: Grouping,
+    options?: ListOptions,
+  ): Awaitable<readonly Group[]>
 
   /**
    * Reads the whole selection in its order, in batches of at most 500 items and constant memory; leaving early
@@ -381,12 +396,3 @@ export interface Store {
    */
   close(): Promise<void>
 }
-
-/** How long the claim of an idempotency key lasts, and how long its answer is kept by default; milliseconds. */
-export const CLAIM_TTL_MS = 60_000
-export const RECORD_TTL_MS = 86_400_000
-
-/** The number of items that a stream yields at a time. */
-export const BATCH_ITEMS = 200
-/** The bytes of such a batch as JSON, where one item is not larger. */
-export const BATCH_BYTES = 256 * 1024

@@ -31,6 +31,7 @@ export type CheckGroup = readonly [
     | 'seeks'
     | 'idempotency'
     | 'transactions'
+    | 'countBy'
     | 'getMany'
     | 'listEach'
     | 'createAll'

@@ -25,6 +25,7 @@ async function serve(store: Store) {
     }),
     store,
     fields: { secret: 'writeOnly' },
+    groups: ['color', 'price', 'at', 'model.name'],
     visible: () => ({ color: { ne: 'hidden' } }),
   })
   const api = defineApi({ collections: { cars }, onError: error => failures.push(error) })
@@ -149,6 +150,100 @@ const BODIES: readonly string[] = [
   `{"a":${'['.repeat(60_000)}`,
   JSON.stringify(Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`p${at}`, 1]))),
 ]
+
+/** What follows `count?by=`. */
+const GROUPS: readonly string[] = [
+  ...['secret', 'color&sum=secret', 'color&max=secret', 'color&sort=-max.secret', 'color,secret'],
+  ...[
+    '',
+    ',',
+    ',,,,',
+    'color,,color',
+    'color:',
+    ':month',
+    'color:month',
+    'at:',
+    'at:second',
+    'at:day,at',
+  ],
+  ...[
+    'tags',
+    'any',
+    'model',
+    'model.',
+    '.name',
+    'model.name.x',
+    'id',
+    '__proto__',
+    'constructor',
+    'at:__proto__',
+  ],
+  ...[
+    'color&sum=',
+    'color&sum=,,',
+    'color&sum=__proto__',
+    'color&avg=any',
+    'color&min=tags',
+    'price&sum=price',
+  ],
+  ...[
+    'color&sort=__proto__',
+    'color&sort=-',
+    'color&sort=count,count,-count',
+    'color&sort=sum',
+    'color&limit=-1',
+  ],
+  ...[
+    'color&limit=1e9',
+    'color&limit=9999999999999999',
+    'color&cursor=x',
+    'color&offset=0',
+    'color&fields=',
+  ],
+  ...[
+    'color&by[]=x',
+    'color&by[in]=x',
+    'color&sum[gt]=1',
+    'color&price[gt]=-1e308',
+    'color&where={"color":"hidden"}',
+  ],
+  ...[
+    'color&color=hidden',
+    `color&sum=${'price,'.repeat(2000)}`,
+    `${'color,'.repeat(1000)}`,
+    '%00',
+    '%F0%9F%98%80',
+  ],
+  `color&sort=${'count,'.repeat(2000)}`,
+]
+
+test('no count by groups is a 5xx, and none counts or sums what is hidden', async () => {
+  for (const store of [memoryStore(), sqlStore({ db: await openDatabase(), migrate: true })]) {
+    const api = await serve(store)
+    for (const by of GROUPS) {
+      const queries: RequestInit[] = [{}, { method: 'QUERY', headers: FORM, body: `by=${by}` }]
+      for (const init of queries) {
+        const url = `http://localhost/cars/count${init.body ? '' : `?by=${by}`}`
+        const answer = await api.fetch(new Request(url, init))
+        const text = await answer.text()
+        expect([200, 400, 414], `${by.slice(0, 200)} ${text}`).toContain(answer.status)
+        if (answer.status === 200) expect(text, by).not.toMatch(/hidden|"top"|"count":2|7/)
+      }
+    }
+    const names = ['by', 'sum', 'avg', 'min', 'max', 'sort', 'limit']
+    const values = [null, {}, [null], [[]], { a: 1 }, true, 1, ['color', 1], { in: ['color'] }]
+    for (const name of names) {
+      for (const value of values) {
+        const body = JSON.stringify({ by: ['color'], [name]: value })
+        const init = { method: 'QUERY', headers: { 'content-type': 'application/json' }, body }
+        const answer = await api.fetch(new Request('http://localhost/cars/count', init))
+        expect([200, 400], `${body} ${await answer.text()}`).toContain(answer.status)
+      }
+    }
+  }
+})
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 test('no question is a 5xx, and none finds what is hidden', async () => {
   const stores = [

@@ -10,11 +10,12 @@ export const Car = z.object({
   seats: z.int().optional(),
   sold: z.boolean().optional(),
   seen: z.iso.datetime({ offset: true }).nullable().optional(),
+  built: z.iso.date().optional(),
   tags: z.array(z.string()).optional(),
   model: z.object({ name: z.string(), year: z.int().nullable().optional() }).optional(),
 })
 
-type CarValues = z.input<typeof Car>
+export type CarValues = z.input<typeof Car>
 
 export const defineCars = (store: Store) =>
   defineCollection({
@@ -24,6 +25,7 @@ export const defineCars = (store: Store) =>
     store,
     maxLimit: 1000,
     indexes: ['color', ['color', 'price'], 'price', 'model.year'],
+    groups: ['color', 'price', 'seats', 'sold', 'seen', 'built', 'model.name', 'model.year'],
   })
 
 /** Makes the same numbers at each run: the generator of Park and Miller. */
@@ -37,12 +39,13 @@ export function createRandom(seed = 1) {
   return { below, pick, maybe: <T>(value: T) => (below(4) === 0 ? undefined : value) }
 }
 
-type Random = ReturnType<typeof createRandom>
+export type Random = ReturnType<typeof createRandom>
 
 const NAMES = ['Clio', 'Twingo', 'clio', '', 'Zoé', '50%_\\', '\u{1F600}']
 const COLORS = ['red', 'blue', 'green'] as const
 const PRICES = [0, 0.5, 10, 10.25, 1000, -3]
 const INSTANTS = ['2024-03-01T00:00:00+01:00', '2024-02-29T23:00:00.000Z', '2025-01-01T12:30:00.5Z']
+const DAYS = ['2024-02-29', '2024-03-01', '1969-12-31']
 const TAGS = ['sale', 'new', 'old']
 
 export function makeCars(count: number, { below, pick, maybe }: Random): CarValues[] {
@@ -53,6 +56,7 @@ export function makeCars(count: number, { below, pick, maybe }: Random): CarValu
     seats: maybe(below(5)),
     sold: maybe(below(2) === 0),
     seen: pick([undefined, null, ...INSTANTS]),
+    built: maybe(pick(DAYS)),
     tags: maybe(TAGS.filter(() => below(2) === 0)),
     model: maybe({ name: pick(NAMES), year: pick([undefined, null, 1990, 2000]) }),
   }))

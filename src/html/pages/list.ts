@@ -7,6 +7,7 @@ import { parseContentRange } from '../../http/content-range.ts'
 import { parseLink } from '../../http/link.ts'
 import { getHeader } from '../../http/message.ts'
 import { type Parameter, printParameters } from '../../http/parameters.ts'
+import { isGroupParameter } from '../../query/groups.ts'
 import { RESERVED } from '../../query.ts'
 import { type Field, type Fields, isFilterable } from '../../schema/fields.ts'
 import { invalidSortReason, parseSort, printSort } from '../../store/sort.ts'
@@ -191,7 +192,12 @@ const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_
 /** Describes the filters of the list: `color = red, price[lte] = 10`. */
 function describeFilters({ parameters, kind }: PageView): string {
   const isFilter = ({ name }: Parameter) =>
-    BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q'))
+    BOUNDS.has(name) ||
+    !(
+      RESERVED.has(name) ||
+      (kind === 'search' && name === 'q') ||
+      (kind === 'count' && isGroupParameter(name))
+    )
   const filters = parameters.filter(isFilter)
   return filters.map(({ name, value }) => `${name} = ${value}`).join(', ')
 }

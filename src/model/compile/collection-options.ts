@@ -159,6 +159,7 @@ export interface CollectionOptions<
   References = unknown,
   Rows = unknown,
   P extends BasePrincipal = Principal,
+  Groups extends string = string,
 > extends PlainOptions {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: N
@@ -208,6 +209,11 @@ export interface CollectionOptions<
   readonly owner?: Among<Owner, FieldOf<S>> | OwnerOptions<Among<Owner, FieldOf<S>>> | undefined
   /** The text fields that `GET /<name>/search?q=` searches. Default: no search. */
   readonly search?: readonly Among<Search, PathIn<S>>[] | undefined
+  /**
+   * The fields by which items may be counted: `GET /<name>/count?by=color&sum=price`, and of a date by its day, month
+   * and year, `by=created_at:month`. A count may name up to four of them, and has at most 1,000 groups. Default none.
+   */
+  readonly groups?: readonly Among<Groups, PathInItem<S>>[] | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I, P>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */

@@ -80,6 +80,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   references: recordOf(REFERENCE),
   relation: recordOf(REFERENCE),
   search: listOf(TEXT, 1),
+  groups: listOf(TEXT, 1),
   operations: listOf(oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
   actions: OBJECT,
   hooks: OBJECT,

@@ -118,6 +118,7 @@ function buildView(
     validator: buildValidator(schema, unknown),
     sort: whole.sort.filter(({ path: [name = ''] }) => !unreadable.has(name)),
     search: whole.search?.filter(([name = '']) => !unreadable.has(name)),
+    groups: new Map([...whole.groups].filter(([, { path }]) => !unreadable.has(path[0] ?? ''))),
   })
 }
 

@@ -36,6 +36,8 @@ export interface Def {
   readonly operations: Operation
   /** The paths that `search` looks through: `never` where there is no search. */
   readonly search: string
+  /** The paths by which items are counted: `never` where there are none. */
+  readonly groups: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
   /** The collections that fields refer to: those of parents, and others. */
@@ -112,6 +114,7 @@ export interface Made<
   Parents,
   References,
   P,
+  Groups,
 > {
   readonly name: N
   readonly schema: S
@@ -127,6 +130,7 @@ export interface Made<
   readonly roles: Roles
   readonly operations: Operations
   readonly search: Search
+  readonly groups: Groups
   readonly binary: 'absent' extends keyof Blobs
     ? Binary
     : [Binary] extends [never]

@@ -50,7 +50,7 @@ export type ActionRun = (context: ActionContext) => unknown
 export interface Declaration
   extends Pick<
       CollectionOptions,
-      'name' | 'id' | 'sort' | 'indexes' | 'unique' | 'search' | 'owner'
+      'name' | 'id' | 'sort' | 'indexes' | 'unique' | 'search' | 'groups' | 'owner'
     >,
     PlainOptions {
   readonly schema: Schema

@@ -9,6 +9,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Cors } from '../../http/cors.ts'
 import type { Limits } from '../../http/limits.ts'
+import type { GroupKeys } from '../../query/groups.ts'
 import type { Dialect } from '../../query.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -93,6 +94,8 @@ export interface CollectionDefinition {
   readonly sort: readonly SortKey[]
   /** The fields that `GET /<collection>/search?q=` searches. */
   readonly search: readonly Path[] | undefined
+  /** What counts may be grouped by. Empty: their parameters are filters alone. */
+  readonly groups: GroupKeys
   /** The collections that items belong to, each with the field that names the parent. */
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */

@@ -110,8 +110,10 @@ export type Selected<T, F extends string> = T extends Plain
         ? T[K]
         : Selected<T[K], Rest<F, K & string>>
     }
-type Head<F extends string> = F extends `${infer First}.${string}` ? First : F
-type Rest<F extends string, K extends string> = F extends `${K}.${infer Others}` ? Others : never
+export type Head<F extends string> = F extends `${infer First}.${string}` ? First : F
+export type Rest<F extends string, K extends string> = F extends `${K}.${infer Others}`
+  ? Others
+  : never
 
 /** Infers a name and checks it; as a constraint it would work out every path, and read every schema, at once. */
 export type Among<F extends string, All extends string> = F extends All ? F : All

@@ -11,6 +11,7 @@ import type {
   IdOf,
   UnknownDef,
 } from './collection-types.ts'
+import type { CountBy, GroupName, GroupOf } from './groups.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
 import type { FilterOperation, Operation } from './operation.ts'
 import type { Included, IncludeOf, RelatedFilters, RelatedItem, RelatedQuery } from './related.ts'
@@ -153,6 +154,31 @@ export interface SearchOf<D extends Def, in out Named = AnyNames> {
   ): List<RelatedItem<D, Named, P, F>>
 }
 
+/** The count by groups of a collection, where its declaration names any. */
+type GroupsOf<D extends Def, Named> = [D['groups']] extends [never]
+  ? unknown
+  : CountByGroups<D, Named>
+
+export interface CountByGroups<D extends Def, in out Named = AnyNames> {
+  /**
+   * Counts the items that match by groups: those that the option `groups` of the collection names.
+   * @throws HttpError 400 for more than 1,000 groups.
+   * @example
+   * const colors = await cars.count({ by: 'color', sum: 'price', sort: '-count' })
+   */
+  count<
+    By extends GroupName<D['groups']> = never,
+    Sum extends string = never,
+    Avg extends string = never,
+    Min extends string = never,
+    Max extends string = never,
+  >(
+    query: CountBy<DefCompared<D>, By, { sum: Sum; avg: Avg; min: Min; max: Max }> &
+      RelatedFilters<D, Named>,
+    options?: CallOptions<D['principal']>,
+  ): Promise<readonly GroupOf<DefCompared<D>, By, { sum: Sum; avg: Avg; min: Min; max: Max }>[]>
+}
+
 /** The operations and actions of a collection. @typeParam Named the collections of the api, by name. */
 export interface OperationsOf<D extends Def, in out Named = AnyNames> {
   /**
@@ -258,21 +284,24 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
 }
 
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
-export type Callable<D extends Def, Named = AnyNames> = Resource<D, Named> & ActionsOf<D>
+export type Callable<D extends Def, Named = AnyNames> = GroupsOf<D, Named> &
+  Resource<D, Named> &
+  ActionsOf<D>
 
 /**
  * A resource over HTTP. It has only what the declaration allows: in process the operations that it leaves out
  * stay callable, for the program's own use.
  */
 export type Remote<D extends Def, Named = AnyNames> = [
-  D['readOnly' | 'binary' | 'operations' | 'search'],
+  D['readOnly' | 'binary' | 'operations' | 'search' | 'groups'],
 ] extends [never]
   ? OperationsOf<D, Named> & ActionsOf<D>
   : Allowed<ByClient<D>, Named>
 
 type Allowed<D extends Def, Named> = ([D['operations']] extends [never]
-  ? OperationsOf<D, Named>
-  : Omit<OperationsOf<D, Named>, Refused<D['operations']>>) &
+  ? GroupsOf<D, Named> & OperationsOf<D, Named>
+  : ('count' extends D['operations'] ? GroupsOf<D, Named> : unknown) &
+      Omit<OperationsOf<D, Named>, Refused<D['operations']>>) &
   ([D['search']] extends [never] ? unknown : SearchOf<D, Named>) &
   Pick<ByFilterOf<D, Named>, D['operations'] & FilterOperation> &
   ActionsOf<D>

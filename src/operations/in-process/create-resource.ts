@@ -225,8 +225,9 @@ export function createResource(scope: CallScope, name: string): Resource {
       if (collection.search) return list({ operation: SEARCH, words, query, options })
       throw new TypeError(`${name} has no search: name its fields by the option search`)
     },
+    // Of a query with `by` it gives groups.
     count: async (query, options) =>
-      countMatching(collection, runList, { operation: 'count', query, options }),
+      countMatching(collection, runList, { operation: 'count', query, options }) as Promise<number>,
     read,
     // Of an array it gives one.
     create: ((value: unknown, options?: CreateOptions) =>

@@ -6,6 +6,7 @@ import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
+import { isGroupParameter, readGroupQuery } from '../../query/groups.ts'
 import { INCLUDE } from '../../query/include.ts'
 import { isOwn } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
@@ -20,8 +21,10 @@ import {
   toParameters,
   toPlain,
 } from '../filter-parameters.ts'
+import { asksForGroups, countBy } from '../read/count-by.ts'
 import { prepareIncludes, readIncluded } from '../read/include.ts'
-import { chooseTotalMode, count, prepareQuery } from '../read/list.ts'
+import { chooseTotalMode, count } from '../read/list.ts'
+import { prepareQuery } from '../read/prepare-query.ts'
 import { hasFilter } from '../write/by-filter.ts'
 import { toProgramNested } from './nested-items.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
@@ -87,17 +90,42 @@ function readCount(query: object | undefined, name: 'limit' | 'offset'): number 
   throw new TypeError(`${name} must be ${WHOLE.wanted}, not ${String(value)}`)
 }
 
-/** Counts the items that match. */
+/** Counts the items that match, or their groups. */
 export async function countMatching(
   collection: CollectionDefinition,
   run: ListRunner,
   call: ListCall,
-): Promise<number> {
+): Promise<unknown> {
+  if (asksForGroups(collection, Object.keys(call.query ?? {})))
+    return countGroupsOf(collection, run, call)
   requireFilters(collection, call)
   const { value } = await run(call.operation, call.options, context =>
     count(context, readCallQuery(collection, call)),
   )
-  return value as number // an exact count is one
+  return value
+}
+
+/** Counts the groups of the items that match. */
+async function countGroupsOf(
+  collection: CollectionDefinition,
+  run: ListRunner,
+  { query, ...call }: ListCall,
+): Promise<unknown> {
+  const entries = Object.entries(query ?? {})
+  const parameters = entries
+    .filter(([name, value]) => isGroupParameter(name) && value !== undefined)
+    // A list as it is in a query: of nothing it is an empty text.
+    .map(([name, value]) => parameter(name, String(value)))
+  const filters = Object.fromEntries(entries.filter(([name]) => !isGroupParameter(name)))
+  const { value } = await run(call.operation, call.options, context => {
+    const issues: Issue[] = []
+    // What a principal may not read it may not group by.
+    const { queryFields, groups } = context.resultView(collection)
+    const wanted = readGroupQuery(parameters, queryFields, groups, issues)
+    throwIfAny(issues)
+    return countBy(context, readCallQuery(collection, { ...call, query: filters }), wanted)
+  })
+  return value
 }
 
 /** @throws TypeError for what selects no items. */

@@ -17,14 +17,14 @@ import type { Filter, ValueFilter } from '../../store/filter.ts'
 import { isSortKey, sortKeyOf } from '../../store/selection.ts'
 import type { Slice, Stored, StorePage, TotalMode } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
-import { buildReachFilters, buildRowFilter, requireParent } from '../items.ts'
+import { buildRowFilter } from '../items.ts'
 import {
   authorizeInlineContents,
   requireInlineLimit,
   selectReadableFields,
   toReadableItems,
 } from '../represent.ts'
-import { runBefore } from '../run-hooks.ts'
+import { asksForGroups, compileCountBy } from './count-by.ts'
 import { withEquivalent } from './equivalent.ts'
 import {
   describeIncluded,
@@ -33,8 +33,8 @@ import {
   readIncluded,
   refuseLists,
 } from './include.ts'
+import { prepareQuery } from './prepare-query.ts'
 import { compileReaders } from './readers.ts'
-import { resolveRelated } from './related.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
@@ -48,8 +48,12 @@ export function compileList(
   const findReaders = compileReaders(api)(collection)
   const kind = operation === 'search' ? 'search' : 'list'
   const isCount = operation === 'count'
+  const hasGroups = isCount && collection.groups.size > 0
+  const countBy = hasGroups && compileCountBy(collection, findReaders)
   return withEquivalent(context => {
     const { method, preconditions, parameters, queryKey } = context
+    const names = countBy ? parameters.map(({ name }) => name) : []
+    if (countBy && asksForGroups(collection, names)) return countBy(context)
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = isRanged(method) && preconditions.ifRange === undefined
     const read = findReaders(context)[kind]
@@ -79,23 +83,6 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
         ? buildNestedResult(context, selection, request, page, mode, levels)
         : buildPageResult(context, selection, request, page, mode),
     )
-  })
-}
-
-/** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
-export function prepareQuery(
-  context: OperationContext,
-  query: ParsedQuery,
-): Awaitable<ParsedQuery> {
-  const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
-  return andThen(admitted, () => {
-    const scope = buildReachFilters(context)
-    if (query.related)
-      return andThen(resolveRelated(context, query.related), related => ({
-        ...query,
-        where: [...scope, ...query.where, ...related],
-      }))
-    return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
   })
 }
 

@@ -10,11 +10,14 @@ import type {
 } from '../../model/types/definition.ts'
 import { compileListReader, type ListReader } from '../../pagination/list-reader.ts'
 import type { QueryScope } from '../../query/relation.ts'
+import { compileQueryReader, type QueryReader } from '../../query.ts'
 import type { OperationContext } from '../context.ts'
 
 export interface Readers {
   readonly list: ListReader
   readonly search: ListReader
+  /** Of the filters of a count by groups. */
+  readonly filters: QueryReader
   /** For the `fields` and `include` of an item. */
   readonly scope: QueryScope
 }
@@ -103,5 +106,10 @@ function buildReaders(
   const searched = compileListReader({ ...options, ...(search && { search }) })
   // The clients of the dialects search by `q` on the list itself.
   const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
-  return { list: asSearch ? searched : compileListReader(options), search: searched, scope }
+  return {
+    list: asSearch ? searched : compileListReader(options),
+    search: searched,
+    filters: compileQueryReader({ ...options, ...(asSearch && { search }) }),
+    scope,
+  }
 }

@@ -21,7 +21,8 @@ import {
   type OperationResult,
   type Perform,
 } from '../context.ts'
-import { chooseTotalMode, prepareQuery, printPageTag } from '../read/list.ts'
+import { chooseTotalMode, printPageTag } from '../read/list.ts'
+import { prepareQuery } from '../read/prepare-query.ts'
 import { compileReaders } from '../read/readers.ts'
 import { runInTransaction } from '../run-transaction.ts'
 import type { RunningTransaction } from '../running-transaction.ts'

@@ -3,6 +3,7 @@
 import type { Path } from '../../base/paths.ts'
 import type { Scalar } from '../../base/values.ts'
 import type { Field, Kind } from '../../schema/fields.ts'
+import type { DatePart } from '../../store/groups.ts'
 import type { LikeStep } from '../../store/selection.ts'
 import type { Fragment, PlaceholderStyle } from './sql-text.ts'
 /** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
@@ -157,6 +158,15 @@ export interface SqlDatabase extends PlaceholderStyle {
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
   /** The condition that a text contains a word, in which ASCII letters are lower case; the text's may be either. */
   contains(text: Fragment, word: string): Fragment
+  /** The sum of numbers; where they overflow it may be an error. */
+  sum(value: Fragment): Fragment
+  /**
+   * The start (UTC) of the day, month or year of an instant: of a date, a native time, or milliseconds since 1970.
+   * @param native the type of the value, where it has one.
+   */
+  startOf(part: DatePart, value: Fragment, native: NativeType | undefined): Fragment
+  /** Selects such a start as seconds since 1970. */
+  startInSeconds(start: Fragment): Fragment
   /** Sorts null first if ascending, last if descending. @param nullable whether the value may be null. */
   orderBy(value: Fragment, descending: boolean, nullable: boolean): Fragment
   /** A text that changes with every change to the database by anyone, or null if unknown. Totals are remembered while it stays the same. */

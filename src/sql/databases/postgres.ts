@@ -199,6 +199,14 @@ export const postgres: SqlDatabase = {
   },
   instant,
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
+  sum: value => sql`sum(${value})`,
+  startOf(part, value, native) {
+    const time = native ? value : sql`to_timestamp(${value} / 1000.0)`
+    const utc =
+      native?.kind === 'date' ? sql`${time}::timestamp` : sql`(${time} at time zone 'UTC')`
+    return sql`date_trunc(${sql.lit(part)}, ${utc})`
+  },
+  startInSeconds: start => sql`date_part('epoch', ${start})`,
   contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,
   orderBy(value, descending, nullable) {
     if (!nullable) return descending ? sql`${value} desc` : value

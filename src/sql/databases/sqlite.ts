@@ -46,6 +46,7 @@ export const sqlite: SqlDatabase = {
     return sql`select p.name as name, upper(p.type) as type,
         p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required,
         exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
+        (select max(t.wr = 0) from pragma_table_list(${name}) as t where t.schema = ${schema}) as has_rowid,
         (select json_group_array(json_object('name', m.name, 'text', m.sql)) from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as triggers,
         case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
           then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
@@ -107,6 +108,14 @@ export const sqlite: SqlDatabase = {
     // Trying the whole pattern at each place of a long text would take a hundred times as long.
     return literal === undefined ? matches : sql`(instr(${text}, ${literal}) > 0 and ${matches})`
   },
+  // `sum` of whole numbers would be an error beyond 2^63; beyond the range of numbers `total` is null.
+  sum: value => sql`coalesce(total(${value}), 9e999)`,
+  startOf(part, value) {
+    // A division would round a time before 1970 up.
+    const seconds = sql`(${value} - ((${value} % 1000) + 1000) % 1000) / 1000`
+    return sql`cast(strftime('%s', ${seconds}, 'unixepoch', ${sql.lit(`start of ${part}`)}) as integer)`
+  },
+  startInSeconds: start => start,
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   // The changes of this connection, and those of all others.

@@ -8,10 +8,10 @@ import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import { decodeRow } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { hasIndexFor } from './index-use.ts'
 import { buildOrder } from './list-statements.ts'
 import { boundColumns } from './long-rows.ts'
 import type { Reads } from './reads.ts'
-import { hasIndexFor } from './table-walk.ts'
 import { buildCondition, whereClause } from './where.ts'
 
 /** A row is long where it takes more than this part of `maxBytes`. */

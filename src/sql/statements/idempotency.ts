@@ -2,13 +2,8 @@
 
 import type { Json } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
-import {
-  CLAIM_TTL_MS,
-  type IdempotencyRecord,
-  type KeepOptions,
-  RECORD_TTL_MS,
-  type StoreOptions,
-} from '../../store/store.ts'
+import { CLAIM_TTL_MS, RECORD_TTL_MS } from '../../store/idempotency.ts'
+import type { IdempotencyRecord, KeepOptions, StoreOptions } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY } from '../databases/table-names.ts'

@@ -17,6 +17,7 @@ import {
 } from '../../store/store.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { hasIndexFor } from './index-use.ts'
 import {
   type Extras,
   listStatement,
@@ -25,7 +26,7 @@ import {
   selectExtras,
 } from './list-statements.ts'
 import { boundColumns } from './long-rows.ts'
-import { hasIndexFor, type TableWalk } from './table-walk.ts'
+import type { TableWalk } from './table-walk.ts'
 
 /** The items of a slice. */
 interface FoundSlice {

@@ -5,13 +5,7 @@ import type { Path } from '../../base/paths.ts'
 import { takeTurn } from '../../base/turns.ts'
 import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
-import {
-  type Filter,
-  type FilterLeaf,
-  isLeaf,
-  listLeaves,
-  toConjunction,
-} from '../../store/filter.ts'
+import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
 import {
   comparer,
   type Selection,
@@ -22,8 +16,9 @@ import {
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
-import { type Column, decodeRow } from '../table/columns.ts'
+import { type Column, decodeNumber, decodeRow } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { findIndexUse, hasIndexFor, isBoundedBy, listIndexes } from './index-use.ts'
 import { buildOrder, type RowFilters, rangesAfter } from './list-statements.ts'
 import { buildCondition, whereClause } from './where.ts'
 
@@ -49,47 +44,100 @@ type Wanted = RowFilters & Partial<Pick<Selection, 'sort'>>
 /** In which order a table is walked, and which filters an index applies on the way. */
 interface WalkPlan {
   readonly wanted: Wanted
-  readonly order: readonly SortKey[]
-  /** Filters by one value, which the index applies. */
-  readonly equals: readonly Filter[]
+  /** Absent: in the order in which the rows lie in the table. */
+  readonly order: readonly SortKey[] | undefined
+  /** Filters that the index applies. */
+  readonly applied: readonly Filter[]
   readonly backward: boolean
 }
 
-/** Looks at a part of the table. @returns whether it has seen enough. */
-type Look = (part: Fragment, run: Runner['run']) => Promise<boolean>
+/** Some rows of a walk: after a place up to another, or to the end. */
+interface WalkPart {
+  readonly key: WalkKey | undefined
+  readonly end: WalkKey | undefined
+  /** The `where` and the `order by` of these and all that follow. */
+  readonly rest: Fragment
+  readonly rows: number
+}
+
+/** Looks at a part of the rows. @returns whether it has seen enough. */
+export type Look = (rows: Fragment, run: Runner['run']) => Promise<boolean>
+/** The same; `select` gives those rows of the part that pass a condition. */
+type LookAtPart = (
+  select: (condition: Fragment | undefined) => Fragment,
+  run: Runner['run'],
+) => Promise<boolean>
 
 /** The walks through a table, for lists and counts that no index serves. */
 export class TableWalk {
   readonly #mapping: TableMapping
   readonly #maxScan: number
+  readonly #rowid: Fragment | undefined
   readonly #indexes: readonly (readonly string[])[]
   #size = { rows: 0, bytes: 0, until: 0 }
 
-  /** @param maxScan how many rows one statement may look at. */
-  constructor(mapping: TableMapping, maxScan: number) {
+  /**
+   * @param maxScan how many rows one statement may look at.
+   * @param rowid the name of the number that each row of the table has; absent where it has none.
+   */
+  constructor(mapping: TableMapping, maxScan: number, rowid: string | undefined) {
     this.#mapping = mapping
     this.#maxScan = maxScan
+    this.#rowid = rowid === undefined ? undefined : sql.id(rowid)
     this.#indexes = listIndexes(mapping)
   }
 
   /** Counts what passes the filters; `undefined` if one statement can do it. */
   async count(
     session: StatementSession,
-    { where: filters, search }: RowFilters,
+    filters: RowFilters,
     options?: ListOptions,
   ): Promise<number | undefined> {
-    const wanted = { where: filters, search }
-    if (!(await this.#isNeeded(session, wanted, options))) return undefined
-    const condition = whereClause([buildCondition(wanted, this.#mapping)])
     let total = 0
-    const plan = this.#plan(wanted, false)
-    await this.#walk(session, plan, undefined, options, async (part, run) => {
-      const statement = sql`select count(*) as total from ${part}${condition}`
+    const walked = await this.lookAtAll(session, filters, options, async (rows, run) => {
+      const statement = sql`select count(*) as total from ${rows}`
       const [row] = (await run(compile(this.#mapping.database, statement))).rows
       total += Number(row?.total)
       return false
     })
-    return total
+    return walked ? total : undefined
+  }
+
+  /** Looks at what passes the filters, part by part; returns false if one statement can do it. */
+  async lookAtAll(
+    session: StatementSession,
+    { where, search }: RowFilters,
+    options: ListOptions | undefined,
+    look: Look,
+  ): Promise<boolean> {
+    const wanted = { where, search }
+    if (!(await this.#isNeeded(session, wanted, options))) return false
+    const condition = buildCondition(wanted, this.#mapping)
+    const plan = this.#plan(wanted, false)
+    await this.#walk(session, plan, undefined, options, (select, run) =>
+      look(select(condition), run),
+    )
+    return true
+  }
+
+  /** Whether filters that an index answers leave so few rows that one statement may read all of them. */
+  async areFew(session: StatementSession, { where, search }: RowFilters, options?: ListOptions) {
+    if (where.length === 0 || !hasIndexFor({ where, search }, this.#mapping)) return false
+    const { database, from } = this.#mapping
+    const condition = whereClause([buildCondition({ where }, this.#mapping)])
+    const statement = sql`select count(*) as rows from (select 1 from ${from}${condition} limit ${this.#maxScan + 1})`
+    const { rows } = await session.read(({ run }) => run(compile(database, statement)), options)
+    return Number(rows[0]?.rows) <= this.#maxScan
+  }
+
+  /** Whether one statement may read all of an index: it has ten times as many rows in the same time. */
+  async isQuick(session: StatementSession, options?: ListOptions) {
+    if (!this.#rowid) return false
+    const { database, from } = this.#mapping
+    const numbers = sql`(select max(${this.#rowid}) from ${from}) - (select min(${this.#rowid}) from ${from})`
+    const statement = sql`select ${numbers} as numbers`
+    const { rows } = await session.read(({ run }) => run(compile(database, statement)), options)
+    return Number(rows[0]?.numbers) < 10 * this.#maxScan
   }
 
   /** Finds the ids of a slice, in the order in which it is read; `undefined` if one statement can do it. */
@@ -112,17 +160,18 @@ export class TableWalk {
       ranges.map(each => each.condition),
       ' or ',
     )
-    const condition = whereClause([
+    const conditions = [
       buildCondition(selection, this.#mapping),
       ranges.length === 0 ? undefined : sql`(${beyond})`,
-    ])
+    ].filter(each => each !== undefined)
+    const condition = conditions.length === 0 ? undefined : sql.join(conditions, ' and ')
     const order = buildOrder(sort, backward, this.#mapping)
     const compare = comparer(sort, shape.fields)
     const { keys, decode } = this.#selectKeys(sort)
     let best: Item[] = []
-    await this.#walk(session, plan, ordered ? key : undefined, options, async (part, run) => {
+    await this.#walk(session, plan, ordered ? key : undefined, options, async (select, run) => {
       const limit = ordered ? wanted - best.length : wanted
-      const statement = sql`select ${keys} from ${part}${condition} order by ${order} limit ${limit}`
+      const statement = sql`select ${keys} from ${select(condition)} order by ${order} limit ${limit}`
       best.push(...(await run(compile(database, statement))).rows.map(decode))
       if (ordered) return best.length >= wanted
       best.sort((one, other) => (backward ? compare(other, one) : compare(one, other)))
@@ -157,21 +206,26 @@ export class TableWalk {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Plans the shortest walk: in the order of the sort, which may end early, else in that of the ids. */
+  /** Plans the shortest walk: in the order of the sort, which may end early, else in one that no write changes. */
   #plan(wanted: Wanted, backward: boolean): WalkPlan {
-    const byId = [{ path: [this.#mapping.shape.identity.name], descending: false }]
+    const { identity, createdAt } = this.#mapping.shape
+    const byId = [{ path: [identity.name], descending: false }]
     const { sort } = wanted
     const where = toConjunction(wanted.where)
     // A sort key that may be null continues in two ranges, which one walk cannot follow.
     const single = sort?.[0] && !this.#mapping.find(sort[0].path).nullable
-    for (const order of single ? [sort, byId] : [byId]) {
+    const isBounded = isBoundedBy(where, createdAt)
+    const byTime = isBounded && [{ path: [createdAt], descending: false }, ...byId]
+    for (const order of [single && sort, byTime, byId]) {
+      if (!order) continue
       const uses = this.#indexes.map(index => findIndexUse(index, where, order))
       const [best] = uses
         .filter(({ ordered }) => ordered)
-        .sort((one, other) => other.equals.length - one.equals.length)
-      if (best) return { wanted, order, equals: best.equals, backward: backward && order === sort }
+        .sort((one, other) => other.applied.length - one.applied.length)
+      if (!best || (order === byId && best.applied.length === 0)) continue
+      return { wanted, order, applied: best.applied, backward: backward && order === sort }
     }
-    return { wanted, order: byId, equals: [], backward: false }
+    return { wanted, order: this.#rowid ? undefined : byId, applied: [], backward: false }
   }
 
   /** Walks from a place on, slice by slice, each in its own turn. */
@@ -180,22 +234,24 @@ export class TableWalk {
     plan: WalkPlan,
     place: WalkKey | undefined,
     options: ListOptions | undefined,
-    look: Look,
+    look: LookAtPart,
   ): Promise<void> {
     const until = performance.now() + (options?.maxTime ?? Number.POSITIVE_INFINITY)
-    const { from } = this.#mapping
     let rows = Math.min(FIRST_ROWS, this.#maxScan)
+    let areDense = plan.order === undefined
     for (let key = place; ; ) {
       throwIfAborted(options)
       const next = await session.read(async ({ run }) => {
         const started = performance.now()
         const rest = this.#restAfter(plan, key)
         rows = await this.#fitRows(plan, rest, rows, run)
-        const end = await this.#findEnd(plan, rest, rows, run)
-        // The next rows of the table, under its name.
-        const part = sql`(select * from ${from}${rest} limit ${rows}) as ${from}`
-        const done = await look(part, run)
+        const end = areDense
+          ? await this.#findDenseEnd(key, rows, run)
+          : await this.#findEnd(plan, rest, rows, run)
+        const place = { key, end, rest, rows }
+        const done = await look(condition => this.#selectPart(plan, place, condition), run)
         const took = performance.now() - started
+        if (rows === MAX_ROWS && took < SLICE_MS / 10) areDense = false
         rows = Math.max(1, Math.min(Math.round((rows * SLICE_MS) / took), rows * 4, MAX_ROWS))
         return done ? undefined : end
       }, options)
@@ -206,11 +262,29 @@ export class TableWalk {
     }
   }
 
+  /** Builds the next rows of the table that pass a condition, under its name. */
+  #selectPart(
+    { order }: WalkPlan,
+    { key, end, rest, rows }: WalkPart,
+    condition: Fragment | undefined,
+  ): Fragment {
+    const { from } = this.#mapping
+    if (order)
+      return sql`(select * from ${from}${rest} limit ${rows}) as ${from}${whereClause([condition])}`
+    const after = key && sql`${this.#rowid} > ${key[0]}`
+    const upTo = end && sql`${this.#rowid} <= ${end[0]}`
+    return sql`${from}${whereClause([after, upTo, condition])}`
+  }
+
   /** Builds the `where` and the `order by` of the rows after a place. */
-  #restAfter({ order, backward, equals }: WalkPlan, key: WalkKey | undefined): Fragment {
+  #restAfter({ order, backward, applied }: WalkPlan, key: WalkKey | undefined): Fragment {
     const mapping = this.#mapping
+    if (!order) {
+      const after = key && sql`${this.#rowid} > ${key[0]}`
+      return sql`${whereClause([after])} order by ${this.#rowid}`
+    }
     const [range] = key ? rangesAfter(order, key, backward, mapping) : []
-    const condition = whereClause([buildCondition({ where: equals }, mapping), range?.condition])
+    const condition = whereClause([buildCondition({ where: applied }, mapping), range?.condition])
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 
@@ -229,9 +303,33 @@ export class TableWalk {
     }
   }
 
-  /** Finds the place of the last of so many rows; `undefined` where there are fewer. */
-  async #findEnd({ order }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
+  /** Finds a place by the numbers of rows: as many numbers have no more rows. `undefined` where no row follows. */
+  async #findDenseEnd(
+    key: WalkKey | undefined,
+    rows: number,
+    run: Runner['run'],
+  ): Promise<WalkKey | undefined> {
     const { database, from } = this.#mapping
+    const after = whereClause([key && sql`${this.#rowid} > ${key[0]}`])
+    const statement = sql`select min(${this.#rowid}) as rest_row from ${from}${after}`
+    const [first] = (await run(compile(database, statement))).rows
+    const found = first?.rest_row ?? null
+    return found === null ? undefined : [decodeNumber(found, 'integer', 'rowid') + rows - 1]
+  }
+
+  /** Finds the place of the last of so many rows; `undefined` where there are fewer. */
+  async #findEnd(
+    { order }: WalkPlan,
+    rest: Fragment,
+    rows: number,
+    run: Runner['run'],
+  ): Promise<WalkKey | undefined> {
+    const { database, from } = this.#mapping
+    if (!order) {
+      const next = sql`select ${this.#rowid} as rest_row from ${from}${rest} limit 1 offset ${rows - 1}`
+      const [last] = (await run(compile(database, next))).rows
+      return last && [decodeNumber(last.rest_row, 'integer', 'rowid')]
+    }
     const { keys, decode } = this.#selectKeys(order)
     const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
     const [found] = (await run(compile(database, statement))).rows
@@ -249,83 +347,9 @@ export class TableWalk {
   }
 }
 
-/** Whether an index answers all filters and has the order of the sort, or the filters name ids. */
-export function hasIndexFor({ where, search, sort = [] }: Wanted, mapping: TableMapping): boolean {
-  const id = mapping.shape.identity.name
-  const filters = toConjunction(where)
-  if (filters.some(each => each.operator === 'in' && each.path.join('.') === id)) return true
-  if (search) return false
-  return listIndexes(mapping).some(index => {
-    const { answered, ordered } = findIndexUse(index, filters, sort)
-    return answered === filters.length && ordered
-  })
-}
-
-/** Lists the columns of each index as dotted paths. */
-function listIndexes({ shape, indexes }: TableMapping): (readonly string[])[] {
-  return [[shape.identity.name], ...indexes.map(({ paths }) => paths)]
-}
-
 function tooCostly(wanted: Wanted): TooCostlyError {
   const message = `The list takes too long, as no index serves ${nameFields(wanted)} together. Filter and sort by fields with an index.`
   return new TooCostlyError(message, 'index')
-}
-
-/** What an index does for some filters and a sort. */
-interface IndexUse {
-  /** The filters by one value, on its first columns. */
-  readonly equals: readonly Filter[]
-  /** How many filters it answers. */
-  readonly answered: number
-  /** Whether the rows that it finds are in the order of the sort. */
-  readonly ordered: boolean
-}
-
-/** What an index finds by a condition on its next column: rows with some values, or a range of them. */
-const FINDS: Readonly<Record<FilterLeaf['operator'], 'values' | 'range' | undefined>> = {
-  in: 'values',
-  nin: undefined,
-  gt: 'range',
-  gte: 'range',
-  lt: 'range',
-  lte: 'range',
-  like: undefined,
-  prefix: 'range',
-  exists: undefined,
-  within: undefined,
-}
-
-/** Finds what an index does: filters by one value on its first columns, a filter on the next one, then the order. */
-function findIndexUse(
-  index: readonly string[],
-  where: readonly Filter[],
-  sort: readonly SortKey[],
-): IndexUse {
-  const equals: FilterLeaf[] = []
-  const leaves = where.filter(isLeaf)
-  const on = (at: number) => leaves.filter(({ path }) => path.join('.') === index[at])
-  const isOne = ({ operator, values }: FilterLeaf) => operator === 'in' && values.length === 1
-  for (let at = 0; at < index.length; at++) {
-    const [filter, ...others] = on(at)
-    if (!filter || others.length > 0 || !isOne(filter)) break
-    equals.push(filter)
-  }
-  const next = on(equals.length)
-  const isRange = next.every(({ operator }) => FINDS[operator] === 'range')
-  const [several] = next
-  const isIn = next.length === 1 && several !== undefined && FINDS[several.operator] === 'values'
-  const free = sort.filter(
-    ({ path }) => !equals.some(each => each.path.join('.') === path.join('.')),
-  )
-  const ordered = free.every(
-    ({ path, descending }, at) =>
-      path.join('.') === index[equals.length + at] && descending === free[0]?.descending,
-  )
-  return {
-    equals,
-    answered: equals.length + (isRange || isIn ? next.length : 0),
-    ordered: ordered && !(isIn && free.length > 0),
-  }
 }
 
 /** Lists the paths of the texts that patterns and the search read. */

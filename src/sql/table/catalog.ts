@@ -98,6 +98,8 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
       return { table: name, column: String(row?.name), type }
     },
     isTable,
+    /** The name of the number that each row of SQLite has; `undefined` where it has none. */
+    rowid: isTrue(first?.has_rowid) && !find('_rowid_') ? '_rowid_' : undefined,
     /** Whether its rows change by writes alone, of which the database tells: those of a view may change with the time. */
     tellsChanges: isTable && isTrue(first?.tells_changes ?? true),
     /** Whether no trigger or rule skips a row that is inserted, or makes it another one. */

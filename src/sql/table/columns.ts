@@ -211,10 +211,15 @@ export function decodeValue(value: unknown, column: Column): Json | undefined {
   if (type === 'json') return typeof value === 'string' ? parseJson(value, column) : (value as Json)
   if (type === 'boolean') return value === true || value === 1 || value === 1n
   if (type === 'text') return String(value)
+  return decodeNumber(value, type, column.column)
+}
+
+/** Converts a selected number. @throws Error for a whole number beyond 2^53, which would be another one. */
+export function decodeNumber(value: unknown, kind: Kind | ColumnType, column: string): number {
   const number = Number(value)
-  if (type === 'integer' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+  if (kind === 'integer' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
     throw new Error(
-      `The column "${column.column}" holds ${value}, beyond 2^53, which no JavaScript number is exactly: serve a view that casts it to text, and declare z.string()`,
+      `The column "${column}" holds ${value}, beyond 2^53, which no JavaScript number is exactly: serve a view that casts it to text, and declare z.string()`,
     )
   }
   return number
