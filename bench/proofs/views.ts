@@ -5,7 +5,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { memoryStore } from '../../src/index.ts'
 import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
-import { tryViews } from '../../test/views/random.ts'
+import { tryViews } from '../../test/views/worlds.ts'
 
 const { values } = parseArgs({
   options: { cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '7' } },

@@ -15,7 +15,7 @@ import { sqlStore } from '../../src/sql/index.ts'
 import { type Answer, type Init, type OpenHandler, openHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
-import { tryViews } from './random.ts'
+import { tryViews } from './worlds.ts'
 
 /** Every principal is the one of its header: `ann staff`. */
 const scheme: Scheme = {
