@@ -141,6 +141,17 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ],
     ['compute?.({ principal }) ?? empty', 'empty'],
   ),
+  'field rules by scope': [
+    ...breaking(
+      'src/model/compile/compile-views.ts',
+      ['hidden: new Set([...whole.hidden, ...unreadable])', 'hidden: whole.hidden'],
+      ['validator: buildValidator(schema, unknown)', 'validator: whole.validator'],
+    ),
+    ...breaking('src/operations/write/input.ts', [
+      'return withBodyIssues(issues, () => runSteps(steps, write))\n}\n\nasync',
+      'return runSteps(steps, write)\n}\n\nasync',
+    ]),
+  ],
   'JSON Patch with write-only properties': breaking('src/formats/patch.ts', [
     "if (text === '' && writeOnly.size > 0)",
     'if (writeOnly.size < 0)',

@@ -30,14 +30,17 @@ export class NestedItem {
   /** As clients read it: the item of `stored` itself where nothing is selected or left out. */
   readonly item: Item
   readonly names: PartNames
+  /** Tells its version from the same one with other properties. */
+  readonly tag: string
   /** In the order of the names. */
   readonly parts: (NestedItem | null | readonly NestedItem[])[] = []
   #printed: Printed | undefined
 
-  constructor(stored: PrintedStored, item: Item, names: PartNames) {
+  constructor(stored: PrintedStored, item: Item, names: PartNames, tag = '') {
     this.stored = stored
     this.item = item
     this.names = names
+    this.tag = tag
   }
 
   /** The item with its parts as properties. */
@@ -112,7 +115,7 @@ export class NestedItem {
   }
 
   #addOwn(versions: string[]): void {
-    versions.push(this.stored.version)
+    versions.push(this.stored.version + this.tag)
     this.addVersions(versions)
   }
 }

@@ -165,6 +165,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       pages: 'key',
       idempotency: 'store',
       database: shared,
+      hashesValues: options.version === false,
       get: (...input) => access(({ sets }, on) => sets.get(on, ...input)),
       list: (...input) => read(input[0], ({ reads }, on) => reads.list(on, ...input)),
       async count(filters, mode, call) {

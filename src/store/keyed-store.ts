@@ -71,6 +71,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     pages: store.pages,
     idempotency: store.idempotency,
     ...(store.database && { database: store.database }),
+    ...(store.hashesValues && { hashesValues: true }),
     attach: shape => store.attach(shape),
     get: (...parameters) => store.get(...parameters),
     list: (...parameters) => store.list(...parameters),

@@ -180,6 +180,12 @@ export interface Store {
   readonly database?: object | undefined
 
   /**
+   * Whether the version of an item is made of its values alone: then a tag tells who guesses them that they are right.
+   * Default false.
+   */
+  readonly hashesValues?: boolean | undefined
+
+  /**
    * Called at definition, once for each collection on this store; several may share it where they
    * agree on the identity.
    * @throws TypeError for fields that this store cannot hold.

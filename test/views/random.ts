@@ -163,10 +163,12 @@ const TYPES = [
   'text/html',
 ]
 
-function makeQuery({ below, pick }: Random): string {
-  const name = pick([...NAMES_OF_PROPERTIES, 'extra.a', 'mem', 'id'])
+/** @param prefix the relation that leads to the things. */
+function makeQuery({ below, pick }: Random, prefix = ''): string {
+  const property = pick([...NAMES_OF_PROPERTIES, 'extra.a', 'mem', 'id'])
+  const name = prefix + property
   const value = () => {
-    const values = PROPERTIES[name]?.values ?? ['x']
+    const values = PROPERTIES[property]?.values ?? ['x']
     return encodeURIComponent(String(values.length > 0 ? pick(values) : 'plate1'))
   }
   const parts = [
@@ -178,7 +180,7 @@ function makeQuery({ below, pick }: Random): string {
     () => `offset=${below(3)}`,
     () => `q=${encodeURIComponent(pick(NAMES))}`,
     () =>
-      `where=${encodeURIComponent(JSON.stringify({ or: [{ [name]: pick(PROPERTIES[name]?.values ?? ['x']) ?? 'x' }, { id: 1 }] }))}`,
+      `where=${encodeURIComponent(JSON.stringify({ or: [{ [name]: pick(PROPERTIES[property]?.values ?? ['x']) ?? 'x' }, { id: 1 }] }))}`,
   ]
   const query = Array.from({ length: below(4) }, () => pick(parts)()).join('&')
   return query === '' ? '' : `?${query}`
@@ -251,6 +253,10 @@ export function makeRequest(random: Random, { hidden, writable }: Rights): Sent 
     () => `/things/${id}${below(3) === 0 ? `?fields=${pick(NAMES_OF_PROPERTIES)}` : ''}`,
     () => `/things/count${makeQuery(random)}`,
     () => `/things/search${makeQuery(random)}`,
+    () =>
+      `/notes?include=thing${below(2) === 0 ? `&fields=thing.${pick(NAMES_OF_PROPERTIES)}` : ''}`,
+    () => `/notes/${id}?include=thing`,
+    () => `/notes${makeQuery(random, 'thing.')}`,
   ])
   const condition = (header: string) =>
     below(3) === 0 ? { condition: [header, below(8)] as const } : {}
@@ -287,7 +293,9 @@ export function makeRequest(random: Random, { hidden, writable }: Rights): Sent 
       body,
     }
   }
-  const path = method === 'POST' ? '/things' : `/things/${id}`
+  const isMany = method === 'PATCH' && below(4) === 0
+  const one = isMany ? `/things${makeQuery(random)}` : `/things/${id}`
+  const path = method === 'POST' ? '/things' : one
   if (below(6) === 0) {
     const steps = [
       { method, path, body: value },

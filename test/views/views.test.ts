@@ -382,7 +382,7 @@ describe('a write', () => {
       {
         method: 'PATCH',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: 'memo=',
+        body: 'pay=x',
       },
       'unknown_field',
       {},
@@ -437,6 +437,23 @@ describe('a write', () => {
       else expect(after).toMatchObject(stored)
     })
 
+  it.each(['replace', 'remove', 'add'])(
+    '%s of a JSON Patch does not tell whether a write-only one has a value',
+    async op => {
+      const { send, id } = await openClinic()
+      const other = await send('eve', '/patients', { method: 'POST', json: { name: 'Eve' } })
+      for (const path of ['/report', '/report/0']) {
+        const patch = jsonPatch({ op, path, value: 'ill' })
+        const [one, two] = [
+          await send('eve', `/patients/${id}`, patch),
+          await send('eve', `/patients/${Object(other.json).id}`, patch),
+        ]
+        expect([path, one.status, one.text]).toEqual([path, two.status, two.text])
+        expect(one.status).toBe(path === '/report' ? 303 : 400)
+      }
+    },
+  )
+
   it('reports what does not exist with all other issues', async () => {
     const { send } = await openClinic()
     const json = { nme: 1, memo: 'x', pay: 'y', report: 5 }
@@ -451,20 +468,19 @@ describe('a write', () => {
     ])
   })
 
-  it.each([
-    ['it', 'memo', 'Unknown field "memo"'],
-    ['one that is like it', 'memos', 'Unknown field "memos"'],
-  ])('says of %s that it does not exist, and names no other', async (_what, name, message) => {
+  it('of what does not exist, or is like it, names no other', async () => {
     const { send, id } = await openClinic()
-    for (const [method, target] of [
-      ['POST', '/patients'],
-      ['PATCH', `/patients/${id}`],
-    ] as const) {
-      const { json } = await send('eve', target, { method, json: { name: 'x', [name]: 1 } })
-      expect(Object(json).errors[0].message).toBe(message)
+    for (const name of ['memo', 'memos']) {
+      for (const [method, target] of [
+        ['POST', '/patients'],
+        ['PATCH', `/patients/${id}`],
+      ] as const) {
+        const { json } = await send('eve', target, { method, json: { name: 'x', [name]: 1 } })
+        expect(Object(json).errors[0].message).toBe(`Unknown field "${name}"`)
+      }
+      const listed = await send('eve', `/patients?${name}=1`)
+      expect(Object(listed.json).errors[0].message).not.toMatch(/did you mean/)
     }
-    const listed = await send('eve', `/patients?${name}=1`)
-    expect(Object(listed.json).errors[0].message).not.toMatch(/did you mean/)
     const staff = await send('ann staff', `/patients?memos=1`)
     expect(Object(staff.json).errors[0].message).toMatch(/did you mean memo\?/)
   })
@@ -649,6 +665,44 @@ it('is hidden from everybody by a version that does not declare it', async () =>
   expect((await request('/v2/patients', { headers })).text).toMatch(/memo.*pay/)
 })
 
+describe('what includes an item', () => {
+  it('has what the principal reads of it, under a tag of its own', async () => {
+    const visits = defineUntyped({
+      name: 'visits',
+      schema: z.object({ patient_id: z.string(), doctor_id: z.string().optional() }),
+      store: memoryStore(),
+      references: { patient_id: 'patients', doctor_id: 'patients' },
+      fields: { doctor_id: { read: ['staff'], write: ['staff'] } },
+    })
+    const api = defineApi({
+      collections: [patients(), visits],
+      schemes: [scheme],
+      access: { default: 'public' },
+    })
+    const patient = await api.collection('patients').create({ name: 'Ann', memo: 'x', pay: 1 })
+    const visit = { patient_id: patient.id, doctor_id: patient.id }
+    const { id } = await api.collection('visits').create(visit)
+    const { request } = await openHandler('fetch', api)
+    const ask = (who: string, target: string) =>
+      request(target, { headers: { authorization: `Test ${who}` } })
+    for (const target of [`/visits/${id}?include=patient`, '/visits?include=patient']) {
+      const [less, more] = [await ask('eve', target), await ask('bob boss', target)]
+      const [visible, all] = [less, more].map(({ json }) => Object([json].flat()[0]).patient)
+      expect([namesOf(visible), namesOf(all)]).toEqual([
+        ['name', 'price'],
+        ['name', 'pay', 'price'],
+      ])
+      expect(less.headers.get('etag')).not.toBe(more.headers.get('etag'))
+    }
+    // What a hidden reference leads to would tell its value.
+    for (const query of ['include=doctor', 'doctor.name=Ann', 'patient.memo=x']) {
+      expect((await ask('ann staff', `/visits?${query}`)).status).toBe(200)
+      const { status, text } = await ask('eve', `/visits?${query}`)
+      expect([status, text]).toEqual([400, expect.stringMatching(/unknown_(?:include|field)/)])
+    }
+  })
+})
+
 describe('an error', () => {
   const unique = {
     schema: z.object({ name: z.string(), memo: z.string().default('same') }),
@@ -741,6 +795,12 @@ describe('a TypeError', () => {
   ])('%s', (_what, options, message) => {
     expect(define(options)).toThrow(TypeError)
     expect(define(options)).toThrow(message)
+  })
+
+  it('of a table whose tags are hashes of values', async () => {
+    const store = sqlStore({ db: await openDatabase(), table: 'patients', version: false })
+    expect(define({ store })).toThrow(/a read rule in fields needs a table with a version column/)
+    expect(define({ store, fields: { memo: { write: ['staff'] } } })).not.toThrow()
   })
 
   it('of a parent', () => {

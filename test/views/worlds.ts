@@ -11,6 +11,7 @@ import {
   type Scheme,
   type Store,
 } from '../../src/index.ts'
+import { OPERATIONS } from '../../src/model/types/operation.ts'
 import { createRandom } from '../questions/trees.ts'
 import { defineUntyped } from '../untyped.ts'
 import {
@@ -57,6 +58,7 @@ async function openWorld(
       Object.fromEntries(Object.entries(PROPERTIES).map(([name, { schema }]) => [name, schema])),
     ),
     id: 'integer',
+    operations: [...OPERATIONS, 'patchMany'],
     store: await openStore(() => (now += 1000)),
     actions: {
       copy: { on: 'item', run: ({ item }) => ({ ...item, copied: true }) },
@@ -69,8 +71,15 @@ async function openWorld(
     },
     ...options,
   })
+  const notes = defineUntyped({
+    name: 'notes',
+    schema: z.object({ text: z.string(), thing_id: z.int() }),
+    id: 'integer',
+    store: await openStore(() => (now += 1000)),
+    references: { thing_id: 'things' },
+  })
   const api = defineApi({
-    collections: [things],
+    collections: [things, notes],
     pages: html,
     schemes: [scheme],
     access: { default: 'public', root: 'public' },
@@ -175,6 +184,9 @@ async function tryCase(
         .collection('things')
         .create(number === 0 ? item : other)
   }
+  for (const { api } of worlds)
+    for (const thing_id of [1, 1, 2, 3])
+      await api.asSystem().collection('notes').create({ text: 'x', thing_id })
   let previous: Sent | undefined
   let isAlone = true
   const before = await listItems(worlds[0])

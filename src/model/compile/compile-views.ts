@@ -127,11 +127,15 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
  * Checks that no view of a collection tells what it hides.
- * @throws TypeError for too many views, and for a property whose value an address, a 409 or a search would tell.
+ * @throws TypeError for too many views, and for a property whose value an address, a tag, a 409 or a search would tell.
  */
 export function checkViews(whole: CollectionDefinition): void {
-  const { name, fieldAccess, parents, shape } = whole
+  const { name, fieldAccess, parents, shape, store } = whole
   if (!fieldAccess) return
+  assertValid(
+    !store.hashesValues || ![...fieldAccess.values()].some(({ read }) => read),
+    `${name}: a read rule in fields needs a table with a version column: without one (version: false) a tag is a hash of all values, and tells who guesses them`,
+  )
   for (const [parent, field] of parents) {
     assertValid(
       !fieldAccess.has(field),

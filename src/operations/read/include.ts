@@ -123,7 +123,10 @@ async function toNested(
   }
   requireInlineLimit(context, items, fields)
   const readable = await toReadableItems(context, items, fields)
-  return items.map((stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names))
+  const { view } = context.target.collection
+  return items.map(
+    (stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names, view?.tag),
+  )
 }
 
 /** Reads the relations of a level. @returns how many of the items, from the first on, have all that they include. */

@@ -76,9 +76,7 @@ export function refuseUnknown(
   const issues = listNamed({ value: body, type }, unknown).map(name =>
     unknownProperty(name, bodyFields),
   )
-  // Whether an operation fits would tell what the property holds.
-  if (type === JSON_PATCH_TYPE) throwIfAny(issues)
-  else if (issues.length > 0 && isObject(body)) write.body = omit(body, unknown)
+  if (issues.length > 0 && isObject(body)) write.body = omit(body, unknown)
   return withBodyIssues(issues, () => runSteps(steps, write))
 }
 
