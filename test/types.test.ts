@@ -126,7 +126,7 @@ export const use${at} = async () => (await plain${at}.list({ color: 'red', price
   (await api.collection(items${at}).list({ color: 'red', price: { gte: 1 }, model: { name: { prefix: 'x' } } }).first())?.price`,
   },
   patch: {
-    max: 300,
+    max: 290,
     plain:
       at => `declare const plain${at}: { patch(id: string, changes: Partial<In${at}>): Promise<Out${at}> }
 export const use${at} = async () => (await plain${at}.patch('x', { price: 1, model: { name: 'x' } })).price`,
@@ -134,7 +134,7 @@ export const use${at} = async () => (await plain${at}.patch('x', { price: 1, mod
   (await api.collection(items${at}).patch('x', { price: 1, model: { name: 'x' } })).price`,
   },
   action: {
-    max: 1000,
+    max: 1200,
     plain: at => `const input${at} = z.object({ offer: z.number() })
 const output${at} = z.object({ total: z.number() })
 export async function run${at}({ input, item, update }: { input: z.infer<typeof input${at}>; item: Out${at}; update(changes: Partial<In${at}>): Promise<Out${at}> }): Promise<z.infer<typeof output${at}>> {
