@@ -1,10 +1,11 @@
 // Filters through relations: `model.name=Clio`, `options.label=GPS`, `options[exists]=false` say which items of the list are
 // found. Those of one query, or of one object, that go through one relation are about the same item.
 
-import type { Issue } from '../errors.ts'
+import { type Issue, nearest } from '../errors.ts'
 import type { Filter, FilterLeaf } from '../store/filter.ts'
 import { EXISTS, type FilterName, findFilter, type InvalidName } from './filters.ts'
 import {
+  type Followed,
   followRelations,
   invalidStepsReason,
   type QueryScope,
@@ -49,7 +50,7 @@ export function findFilterOf(
 ): FilterName | InvalidName {
   const followed = followRelations(dotted, scope)
   const { steps, rest } = followed
-  if (steps.length === 0) return findFilter(dotted, word, scope.fields)
+  if (steps.length === 0) return suggestRelation(findFilter(dotted, word, scope.fields), followed)
   const key = `${dotted}[${word}]`
   const name = word === 'eq' ? dotted : key
   const isWhole = rest === '' && word !== 'exists'
@@ -68,6 +69,19 @@ export function findFilterOf(
 export function invalidThroughReason(steps: readonly Relation[]): string | undefined {
   const reason = invalidStepsReason(steps)
   return reason ?? steps.find(({ unfilterable }) => unfilterable !== undefined)?.unfilterable
+}
+
+/** Adds to the issue of an unknown dotted name the relation that may be meant. */
+function suggestRelation(found: FilterName | InvalidName, followed: Followed): typeof found {
+  const { rest, scope } = followed
+  const [head = '', ...below] = rest.split('.')
+  if (!('issue' in found) || found.issue.type !== 'unknown_field' || below.length === 0)
+    return found
+  const near = nearest(head, [...scope.relations.keys()])
+  if (near === undefined) return found
+  const hint = `: did you mean ${[near, ...below].join('.')}?`
+  const message = `Unknown field ${JSON.stringify(rest.slice(0, 64))}${hint.slice(0, 128)}`
+  return { ...found, issue: { ...found.issue, message } }
 }
 
 function wholeItemReason(steps: readonly Relation[]): string {
