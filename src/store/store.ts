@@ -178,11 +178,7 @@ export interface Store {
    * on each other. Absent without them.
    */
   readonly database?: object | undefined
-
-  /**
-   * Whether the version of an item is made of its values alone: then a tag tells who guesses them that they are right.
-   * Default false.
-   */
+  /** Whether a version is a hash of the values alone: then a tag tells who guesses them. Default false. */
   readonly hashesValues?: boolean | undefined
 
   /**

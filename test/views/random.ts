@@ -106,6 +106,7 @@ export function makeOptions(random: Random): Options {
     policy === undefined || principal?.scopes?.includes('c')
       ? {}
       : { [policy]: policy === 'crew' ? 'x' : true }
+  const isGroup = (name: string) => fields[name] !== 'writeOnly'
   return {
     fields,
     policy,
@@ -114,6 +115,7 @@ export function makeOptions(random: Random): Options {
     ...(below(3) === 0 && { sort: pick(['-rank', 'cost', 'nom', 'born', '-created_at']) }),
     ...(below(2) === 0 && { search: pick([['nom'], ['nom', 'memo'], ['memo', 'extra.a']]) }),
     ...(below(3) === 0 && { indexes: [pick(['rank', 'cost', 'memo', 'crew'])] }),
+    ...(below(3) === 0 && { groups: ['sold', 'crew', 'rank', 'born'].filter(isGroup) }),
     ...(below(8) === 0 && { requirePrecondition: true }),
     access: {
       default: 'public',
@@ -252,6 +254,8 @@ export function makeRequest(random: Random, { hidden, writable }: Rights): Sent 
     () => `/things${makeQuery(random)}`,
     () => `/things/${id}${below(3) === 0 ? `?fields=${pick(NAMES_OF_PROPERTIES)}` : ''}`,
     () => `/things/count${makeQuery(random)}`,
+    () =>
+      `/things/count?by=${pick(['sold', 'crew', 'rank', 'born'])}&${pick(['sum', 'max'])}=${pick(['cost', 'pay', 'rank'])}`,
     () => `/things/search${makeQuery(random)}`,
     () =>
       `/notes?include=thing${below(2) === 0 ? `&fields=thing.${pick(NAMES_OF_PROPERTIES)}` : ''}`,
