@@ -21,11 +21,18 @@ const clients = Number(options.clients)
 const FAULTS = { drop: 0.2, repeat: 0.05, refuse: 0.05 }
 const RETRIES = 15
 
+/** What batches have left: their items, those that lack a part, and what all of them have counted. */
+interface Batched {
+  readonly items: number
+  readonly half: number
+  readonly counted: number
+}
+
 interface Server {
   readonly url: string
   /** The id of the item that counts, where the server has items. */
   readonly counter?: number
-  found(): Promise<{ names: readonly string[]; counter: number }>
+  found(): Promise<{ names: readonly string[]; counter: number; batched?: Batched }>
   close(): unknown
 }
 interface Peer {
@@ -33,27 +40,55 @@ interface Peer {
   connect(
     url: string,
     counter: number,
-  ): { create(name: string): Promise<unknown>; raise(): Promise<unknown> }
+  ): {
+    create(name: string): Promise<unknown>
+    raise(): Promise<unknown>
+    /** Does three writes as one; absent where a client has no such call. */
+    batch?(name: string): Promise<unknown>
+  }
 }
 
 const Car = z.object({ name: z.string(), price: z.int() })
 
 function defineOurs() {
   const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
-  return defineApi({ collections: { cars } })
+  const orders = defineCollection({
+    name: 'orders',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const lines = defineCollection({
+    name: 'lines',
+    schema: z.object({ order_id: z.string(), count: z.int() }),
+    store: memoryStore(),
+    references: { order_id: { collection: 'orders', onDelete: 'cascade' } },
+  })
+  return defineApi({ collections: { cars, orders, lines }, batch: true })
 }
 type Ours = ReturnType<typeof defineOurs>
 
 async function startOurs(): Promise<Server> {
-  const server = await serve(defineOurs().handler)
+  const api = defineOurs()
+  const server = await serve(api.handler)
   const direct = createClient<Ours>(server.url)
+  const all = { max: 100_000 }
   const { id } = await direct.cars.create({ name: 'counter', price: 0 })
   return {
     url: server.url,
     counter: id,
     async found() {
-      const items = await direct.cars.list({ name: { ne: 'counter' } }).toArray({ max: 100_000 })
-      return { names: items.map(({ name }) => name), counter: (await direct.cars.read(id)).price }
+      const items = await direct.cars.list({ name: { ne: 'counter' } }).toArray(all)
+      const orders = await api.collection('orders').list().toArray(all)
+      const lines = await api.collection('lines').list().toArray(all)
+      const half = orders.filter(
+        order => lines.filter(line => line.order_id === order.id).length !== 2,
+      )
+      const counted = lines.reduce((sum, { count }) => sum + count, 0)
+      return {
+        names: items.map(({ name }) => name),
+        counter: (await direct.cars.read(id)).price,
+        batched: { items: orders.length, half: half.length, counted },
+      }
     },
     close: () => server.close(),
   }
@@ -62,8 +97,15 @@ async function startOurs(): Promise<Server> {
 const ours: Peer = {
   start: startOurs,
   connect(url, counter) {
-    const { cars } = createClient<Ours>(url, { retries: RETRIES })
+    const { cars, batch } = createClient<Ours>(url, { retries: RETRIES })
     return {
+      batch: name =>
+        batch(steps => {
+          const order = steps.orders.create({ name })
+          steps.lines.create({ order_id: order.id, count: 1 })
+          steps.lines.create({ order_id: order.id, count: 1 })
+          return [order]
+        }),
       create: name => cars.create({ name, price: 0 }),
       raise: () => cars.change(counter, ({ price }) => ({ price: price + 1 })),
     }
@@ -92,6 +134,11 @@ async function run(work: (at: number) => readonly (() => Promise<unknown>)[]): P
   return failed
 }
 
+function printBatches(failed: number, batched: Batched | undefined): string[] {
+  if (!batched) return ['', '']
+  return [`${failed}`, `${batched.items}, ${batched.half}, ${batched.counted}`]
+}
+
 prepare()
 const file = './lossy-peers.js'
 const { peers } = await import(file)
@@ -108,9 +155,18 @@ for (const [name, peer] of Object.entries(contestants)) {
   )
   const uncreated = await run(at => connected.map(each => () => each.create(`${at}`)))
   const unraised = await run(() => connected.map(each => () => each.raise()))
-  const { names, counter } = await server.found()
+  const batches = await run(at => connected.map(each => async () => each.batch?.(`${at}`)))
+  const { names, counter, batched } = await server.found()
   const doubled = names.length - new Set(names).size
-  rows.push([name, `${uncreated}`, `${names.length}`, `${doubled}`, `${unraised}`, `${counter}`])
+  rows.push([
+    name,
+    `${uncreated}`,
+    `${names.length}`,
+    `${doubled}`,
+    `${unraised}`,
+    `${counter}`,
+    ...printBatches(batches, connected[0]?.batch && batched),
+  ])
   await line.close()
   await server.close()
   process.stderr.write('.')
@@ -125,6 +181,8 @@ printTable(
     'of them twice',
     'steps that failed',
     'counter',
+    'batches that failed',
+    'batches there are, half ones, lines',
   ],
   rows,
 )
