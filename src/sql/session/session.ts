@@ -44,12 +44,15 @@ export class Session implements StatementSession {
   /** Reads by id, and lists. */
   readonly #gets: Gather
   readonly #lists: Gather
+  /** The last turn on the only connection: of this store on SQLite, which Kysely locks, of all stores on PGlite. */
+  readonly #line: { turn: Promise<unknown> }
 
   /** @param timeout how long a statement may take in the database, in milliseconds. */
   constructor(shared: SharedDatabase, database: SqlDatabase, timeout: number | undefined) {
     this.#executor = shared.executor
     this.#shared = shared
     this.#database = database
+    this.#line = database.serial ? { turn: Promise.resolve() } : shared
     this.#timeout = timeout === undefined ? undefined : Math.min(timeout, LONGEST_TIMEOUT_MS)
     // What has taken too long once would do so again.
     const isFinal = (error: unknown) => database.failure(Object(error).cause)?.kind === 'cancelled'
@@ -187,7 +190,7 @@ export class Session implements StatementSession {
     // Requests that came at the same time add their writes first.
     const pause = new Promise(resolve => setImmediate(resolve))
     // Reads of SQLite wait for no event: without this turn they could keep the writes waiting for ever.
-    if (this.#isSingle) this.#shared.turn = this.#shared.turn.then(() => pause)
+    if (this.#isSingle) this.#line.turn = this.#line.turn.then(() => pause)
     await pause
     while (this.#queue.length > 0) await this.#commit(takeWrites(this.#queue))
     this.#flushing = false
@@ -289,10 +292,10 @@ export class Session implements StatementSession {
       })
     }
     // One after another: Kysely's lock would wake all waiting calls each time.
-    const result = this.#shared.turn.then(() =>
+    const result = this.#line.turn.then(() =>
       this.#executor.provideConnection(connection => work(connection)),
     )
-    this.#shared.turn = result.catch(() => undefined)
+    this.#line.turn = result.catch(() => undefined)
     return result
   }
 

@@ -11,7 +11,7 @@ export interface SharedDatabase {
   reader?: QueryExecutor
   /** Whether it is PGlite, which has one connection; some drivers give it to several at the same time. */
   single: boolean
-  /** The last turn on the only connection. */
+  /** The last turn of all stores on the connection of PGlite. */
   turn: Promise<unknown>
   /** How many connections its pool has, where that is known. */
   poolSize?: number | undefined
