@@ -311,17 +311,23 @@ async function use(ask: (path: string, init?: RequestInit) => Promise<Response>)
   const photo = await ask(new URL(photo_url).pathname)
   const listed = await ask('/v1/cars.xml?fields=price')
   const missing = await ask('/v1/cars/0')
+  const queried = await ask('/v1/cars', {
+    method: 'QUERY',
+    headers: { 'content-type': 'application/json' },
+    body: '{"where":{"not":{"price":5}},"fields":"price"}',
+  })
   // A call beside its own transaction is refused where the runtime can follow it.
   const strays: unknown[] = []
   for (let at = 0; at < 2; at++) {
     const answer = await ask('/v1/cars/stray', { method: 'POST' })
     strays.push(Object(await answer.json()).name)
   }
-  return [made.status, price, await photo.text(), await listed.text(), missing.status, ...strays]
+  const texts = [await photo.text(), await listed.text(), await queried.text()]
+  return [made.status, price, ...texts, missing.status, ...strays]
 }
 
 const XML = '<?xml version="1.0" encoding="UTF-8"?>\n<cars><car><price>4</price></car></cars>'
-const USED = [201, 4, 'GIF89a', XML, 404, 'TypeError', 'TypeError']
+const USED = [201, 4, 'GIF89a', XML, '[{"price":4}]', 404, 'TypeError', 'TypeError']
 
 /** Starts a program, and asks it at the address that it prints. */
 async function useServer(command: string, words: readonly string[], address?: string) {

@@ -26,7 +26,8 @@ const RUNTIMES: readonly (readonly [name: string, program: string, ...words: str
   ['Deno', join(FOLDER, 'node_modules/@deno/linux-x64-glibc/deno'), 'run', '--allow-net'],
 ]
 
-const EXPECTED = '[true,2,["ConflictError",2],[12],"Sun","AbortError",["color","price"],1]'
+const EXPECTED =
+  '[true,2,["ConflictError",2],[12],"Sun","AbortError",["color","price"],1,[{"price":12}]]'
 
 const api = defineApi({
   collections: [
