@@ -164,11 +164,11 @@ class WhereReader {
     const { steps, rest, scope } = followRelations(dotted, place.scope)
     const keys = isObject(value) ? Object.keys(value) : []
     const isCondition = keys.every(key => findOperator(key))
-    if (steps.length === 0 || (rest === '' && isCondition))
-      return this.#readField(dotted, value, place)
+    if (steps.length === 0) return this.#readField(dotted, value, place)
     const all = [...place.steps, ...steps]
     const reason = invalidThroughReason(all)
     if (reason !== undefined) return this.#add(place.at, reason, 'not_filterable')
+    if (rest === '' && isCondition) return this.#readField(dotted, value, place)
     const inner = { ...place, scope, steps: all }
     const filters =
       rest === '' ? this.readObject(value, inner) : this.#readField(rest, value, inner)

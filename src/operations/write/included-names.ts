@@ -23,27 +23,29 @@ export function withIncludedNames(collection: CollectionDefinition, perform: Per
 
 function explain(context: OperationContext, error: unknown): unknown {
   if (!(error instanceof AnyHttpError) || error.status !== 400) return error
-  const { relations, itemName, bodyFields } = context.target.collection
-  const explainEntry = (entry: AnyIssue): AnyIssue => {
+  const { relations, bodyFields } = context.target.collection
+  /** The relation that an issue names, unless the client may not know of it. */
+  const findNamed = ({ field, type }: AnyIssue): RelationDefinition | undefined => {
     // In an array the number of the item stands in front.
-    const relation = relations.get(entry.field?.replace(/^\d+\./, '') ?? '')
-    const isHidden = relation?.collection.hideExistence
-    if (entry.type !== 'unknown_field' || !relation || isHidden) return entry
-    // Who does not see the field that refers to it learns nothing of it.
-    if (!relation.many && !bodyFields.has(relation.from)) return entry
-    return { ...entry, message: describe(context, relation, itemName) }
+    const relation = relations.get(field?.replace(/^\d+\./, '') ?? '')
+    if (type !== 'unknown_field' || !relation || relation.collection.hideExistence) return undefined
+    return relation.many || bodyFields.has(relation.from) ? relation : undefined
   }
   const { status, errors, headers } = error
-  return new AnyHttpError(status, errors.map(explainEntry), { headers, cause: error })
+  if (!errors.some(findNamed)) return error
+  const explained = errors.map(entry => {
+    const relation = findNamed(entry)
+    return relation ? { ...entry, message: describe(context, relation) } : entry
+  })
+  return new AnyHttpError(status, explained, { headers, cause: error })
 }
 
 function describe(
   { target, api }: OperationContext,
   { name, many, collection, from }: RelationDefinition,
-  itemName: string,
 ): string {
   const path = printPath({ kind: 'collection', version: target.version, collection }, api.formats)
-  const what = `${name} is what a GET includes, and no part of a ${itemName}`
+  const what = `${name} is what a GET includes, and no part of a ${target.collection.itemName}`
   return many
     ? `${what}. Write its items at ${path}, and leave it out here`
     : `${what}. Write it at ${path}, and name it here by ${from}`
