@@ -4,7 +4,7 @@
 import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny, toHttpError } from '../errors.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
-import { describeField, type Field, type Fields } from '../schema/fields.ts'
+import { describeField, type Field, type Fields, isUnreadable } from '../schema/fields.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson, tooManyMembers } from './json.ts'
@@ -144,7 +144,7 @@ function readTree(tree: Tree, { properties, element }: Owner, prefix: string, fo
     const field = find(name) ?? findBlob(name, properties)
     const path = prefix + name
     // The control of a write-only value is empty where nobody has typed a new one.
-    if (field?.role === 'writeOnly' && isEmpty(node, field)) continue
+    if (field && isUnreadable(field) && isEmpty(node, field)) continue
     // A plain control of a list is one of its elements.
     const isElement = field?.kind === 'array' && reading === 'plain'
     const isOmitted =

@@ -60,8 +60,8 @@ export interface Field {
   readonly default?: Json
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
-  /** The role of a property that clients write: none of them reads it, or none changes it. */
-  readonly role?: 'writeOnly' | 'immutable'
+  /** The role of a property that the client writes: no client reads it, this one does not, or none changes it. */
+  readonly role?: 'writeOnly' | 'unreadable' | 'immutable'
 }
 
 /** Fields by name, in the schema's order. */
@@ -85,6 +85,11 @@ export function unknownField(
   const hint = near === undefined ? rest : `: did you mean ${near}?`
   const message = `Unknown ${what} ${JSON.stringify(name.slice(0, 64))}${hint}`
   return { message, field, type: 'unknown_field' }
+}
+
+/** Whether a client that writes a property does not read it: it does not know the value that an empty control stands for. */
+export function isUnreadable({ role }: Field): boolean {
+  return role === 'writeOnly' || role === 'unreadable'
 }
 
 /** Whether a filter can compare the values of a field, or the elements of a list; `[exists]` is for any field. */

@@ -665,6 +665,23 @@ it('is hidden from everybody by a version that does not declare it', async () =>
   expect((await request('/v2/patients', { headers })).text).toMatch(/memo.*pay/)
 })
 
+it('has a form for what the principal writes, which keeps what it does not read', async () => {
+  const { send, api, id } = await openClinic()
+  const { text } = await send('eve', `/patients/${id}.html`)
+  expect(text).toMatch(/<input type="text"[^>]* name="report"/)
+  expect(text).toMatch(/empty: unchanged/)
+  expect(text).not.toMatch(/name="(?:memo|pay|price)"/)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' }
+  const submit = (body: string) =>
+    send('eve', `/patients/${id}`, { method: 'POST', headers, body: `_method=PATCH&${body}` })
+  expect((await submit('name=Eve&report=')).status).toBe(303)
+  expect((await api.collection('patients').read(id)).report).toBe('healthy')
+  const refused = await submit('name=&report=ill&mem=x')
+  expect(refused.status).toBe(400)
+  expect(refused.text).toMatch(/value="ill"/)
+  expect(refused.text).not.toMatch(/memo|healthy/)
+})
+
 describe('what includes an item', () => {
   it('has what the principal reads of it, under a tag of its own', async () => {
     const visits = defineUntyped({

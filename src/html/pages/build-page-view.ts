@@ -6,6 +6,7 @@ import { isWriter, type Representation } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
 import { METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
+import { toWhole } from '../../model/compile/compile-views.ts'
 import {
   type CollectionTarget,
   type Match,
@@ -87,8 +88,9 @@ export async function buildPageView(
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
 function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
-  const hidden = target?.collection?.hidden
-  if (!hidden?.size) return submitted
+  if (!target?.collection) return submitted
+  const { hidden } = toWhole(target.collection)
+  if (hidden.size === 0) return submitted
   return submitted?.map(([name, part]) => {
     const [property = ''] = namesOf(parseControlName(name)[0])
     return [name, hidden.has(property) ? '' : part]

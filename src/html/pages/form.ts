@@ -6,7 +6,7 @@ import type { ErrorEntry } from '../../errors.ts'
 import { printControlName, type Reading } from '../../formats/form-values.ts'
 import { getHeader } from '../../http/message.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
-import { describeField, type Field } from '../../schema/fields.ts'
+import { describeField, type Field, isUnreadable } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw, toLocalPath } from '../markup.ts'
 import { type Control, fillForm, findControl, flatten } from './form-state.ts'
 import type { FieldChoices, FormAction, PageView } from './page-view.ts'
@@ -81,7 +81,7 @@ function printControl(drawing: Drawing, control: Control, inRequired: boolean): 
   const { action, issues, focus } = drawing
   const id = controlId(action.name, path)
   // An empty control of a write-only property leaves its value as it is.
-  const isKept = field.role === 'writeOnly' && action.kind === 'change'
+  const isKept = isUnreadable(field) && action.kind === 'change'
   const required = inRequired && !mayBeEmpty(field) && !isKept
   const messages = printIssues(id, issues.get(path))
   if (group)

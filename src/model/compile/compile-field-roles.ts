@@ -191,13 +191,20 @@ export function listBodyFields(
 
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
 
-/** Builds the fields that clients may write: without read-only ones, and with the roles of the others. */
-export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fields {
+/**
+ * Builds the fields that clients may write: without read-only ones, and with the roles of the others.
+ * @param unread the role of those that are not read, where they have none yet.
+ */
+export function toInputFields(
+  inputs: Fields,
+  roles: FieldRoles | undefined,
+  unread: 'writeOnly' | 'unreadable' = 'writeOnly',
+): Fields {
   if (!roles) return inputs
   const writable = [...inputs].filter(([name]) => !roles.readOnly.has(name))
   return new Map(
     writable.map(([name, field]) => {
-      if (roles.writeOnly.has(name)) return [name, { ...field, role: 'writeOnly' }] as const
+      if (roles.writeOnly.has(name)) return [name, { role: unread, ...field }] as const
       return [name, roles.immutable.has(name) ? { ...field, role: 'immutable' } : field] as const
     }),
   )

@@ -103,7 +103,7 @@ function buildView(
   }
   const unknown = new Set([...unreadable].filter(isReadOnly))
   const selectableFields = omitFields(whole.selectableFields, unreadable)
-  const writable = toInputFields(inputFields, roles)
+  const writable = toInputFields(inputFields, roles, 'unreadable')
   return Object.freeze({
     ...whole,
     view: { whole, tag: unreadable.size === 0 ? '' : hashTexts([...unreadable].sort()) },
