@@ -1,6 +1,7 @@
 // Jobs, logins and choices of scopes: what only a program may say, and what an action may add to its answer.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
+import { html } from '../src/html/index.ts'
 import { defineApi, defineCollection, memoryStore, type Scheme } from '../src/index.ts'
 import { eachHandler } from './handlers.ts'
 
@@ -61,7 +62,10 @@ function clinic() {
     actions: {
       login: {
         on: 'collection',
-        input: z.object({ name: z.string() }),
+        input: z.object({
+          name: z.string(),
+          password: z.string().meta({ format: 'password' }).optional(),
+        }),
         output: z.object({ name: z.string() }),
         run({ input, response }) {
           response.headers.append('Set-Cookie', `session=${input.name}; HttpOnly; Path=/`)
@@ -78,7 +82,8 @@ function clinic() {
     },
   })
   const onError = (error: unknown) => void seen.push(String(error))
-  const api = defineApi({ collections: { visits, audit }, schemes: [scheme], onError })
+  const collections = { visits, audit }
+  const api = defineApi({ collections, schemes: [scheme], pages: html, onError })
   return { api, visits, audit, seen }
 }
 
@@ -213,6 +218,22 @@ describe('over HTTP', () => {
       expect(
         await handler.request('/visits', { headers: { cookie: 'session=ann' } }),
       ).toMatchObject({ status: 200, json: [{ owner_id: 'ann' }] })
+    })
+
+    it('a form for it hides the password, also after an error', async () => {
+      const sent = await handler.request('/visits/login', {
+        method: 'POST',
+        body: 'password=open+sesame',
+        headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' },
+      })
+      expect(sent.status).toBe(400)
+      expect(sent.text).toMatch(
+        /<input type="password" autocomplete="current-password" [^>]*name="password"/,
+      )
+      expect(sent.text).not.toMatch(/sesame/)
+      const { json } = await handler.request('/openapi.json')
+      const { password } = Object(json).components.schemas.VisitLoginInput.properties
+      expect(password).toEqual({ type: 'string', format: 'password' })
     })
 
     it.each([

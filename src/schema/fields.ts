@@ -44,6 +44,8 @@ export interface Field {
   readonly choices?: readonly Scalar[]
   /** Whether its texts are UUIDs, kept in lower case. */
   readonly uuid?: boolean
+  /** Whether its text is a password, which no page shows. */
+  readonly password?: boolean
   /** The properties of an object, in the schema's order. */
   readonly properties?: Fields
   /** Whether an object may have properties beyond the named ones. */

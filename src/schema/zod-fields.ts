@@ -1,6 +1,6 @@
 // Builds the field table of a zod schema: `input` and `output` differ by defaults alone.
 import { isDeepStrictEqual } from 'node:util'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Scalar } from '../base/values.ts'
 import { binaries } from './blob.ts'
 import type { Field, Fields, Kind } from './fields.ts'
@@ -87,7 +87,11 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
   switch (def.type) {
     case 'string':
     case 'template_literal':
-      return { kind: toTextKind(findFormat(schema)), ...plain }
+      return {
+        kind: toTextKind(findFormat(schema)),
+        ...plain,
+        ...(isPassword(schema) && { password: true }),
+      }
     case 'number':
       return { kind: /int/.test(findFormat(schema) ?? '') ? 'integer' : 'number', ...plain }
     case 'boolean':
@@ -143,6 +147,11 @@ function findFormat(schema: Schema): string | undefined {
   const { bag, def } = schema._zod
   const format = bag.format ?? ('format' in def ? def.format : undefined)
   return typeof format === 'string' ? format : undefined
+}
+
+/** Whether its metadata has the format of OpenAPI for what nobody is to see: `z.string().meta({ format: 'password' })`. */
+function isPassword(schema: Schema): boolean {
+  return z.globalRegistry.get(schema)?.format === 'password'
 }
 
 function toTextKind(format: string | undefined): Kind {

@@ -1,7 +1,10 @@
 // Specification, "What the service does": the root describes the resources.
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineApi, memoryStore } from '../../src/index.ts'
 import { example } from '../fixture.ts'
 import { eachHandler } from '../handlers.ts'
+import { defineUntyped } from '../untyped.ts'
 
 const NAMES = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
 
@@ -96,4 +99,17 @@ describe('What the service does', () => {
     },
     { once: true },
   )
+})
+
+it('the root leaves out what is for programs alone', async () => {
+  const make = (name: string, more: object) =>
+    defineUntyped({ name, schema: z.object({ a: z.string() }), store: memoryStore(), ...more })
+  const run = () => ({})
+  const collections = [
+    make('outbox', { operations: [] }),
+    make('logins', { operations: [], actions: { login: { on: 'collection', run } } }),
+    make('cars', { operations: ['read'] }),
+  ]
+  const answer = await defineApi({ collections }).fetch(new Request('http://api.example/'))
+  expect(Object.keys(Object(await answer.json()).resources)).toEqual(['logins', 'cars'])
 })

@@ -112,7 +112,11 @@ export function printIssues(id: string, issues: readonly ErrorEntry[] = []): Mar
   return markup`<p class="issue" id="${id}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
 }
 
-function printInput(control: Control, { name, choices }: FormAction, attributes: Markup): Markup {
+function printInput(
+  control: Control,
+  { name, kind, choices }: FormAction,
+  attributes: Markup,
+): Markup {
   const { path, field, text, reading } = control
   if (field.kind === 'blob') return printFileInput(control, attributes)
   if (reading !== 'plain') return printArea(text, reading, attributes)
@@ -120,7 +124,11 @@ function printInput(control: Control, { name, choices }: FormAction, attributes:
   if (parents) return printParentInput(parents, text, attributes, controlId(name, path))
   const options = listChoices(field)
   if (options) return printSelect(options, text, attributes)
-  const type = field.role === 'writeOnly' ? PASSWORD : (INPUTS[field.kind] ?? raw(' type="text"'))
+  // What nobody is to see is not shown again after an error.
+  if (field.role === 'writeOnly') return markup`<input${NEW_PASSWORD}${attributes}>`
+  // Where an item has one, an empty control would remove it.
+  if (field.password && kind !== 'change') return markup`<input${PASSWORD}${attributes}>`
+  const type = INPUTS[field.kind] ?? raw(' type="text"')
   return markup`<input${type} value="${text}"${attributes}>`
 }
 
@@ -132,7 +140,8 @@ const INPUTS: Partial<Readonly<Record<Field['kind'], Markup>>> = {
   'date-time': raw(' type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z"'),
 }
 
-const PASSWORD = raw(' type="password" autocomplete="new-password"')
+const NEW_PASSWORD = raw(' type="password" autocomplete="new-password"')
+const PASSWORD = raw(' type="password" autocomplete="current-password"')
 
 /** Prints a select of all parents, or where there are many an input that suggests the first ones. */
 export function printParentInput(

@@ -46,9 +46,12 @@ export function listResources(
     isListed(context, collection),
   )
   return Object.fromEntries(
-    visible.map(collection => {
+    visible.flatMap(collection => {
       const target = { kind: 'collection', version, collection } as const
-      return [collection.name, { url: context.href(target), ...listBelow(context, target) }]
+      const below = listBelow(context, target)
+      // Nothing can be done with one that is for programs alone.
+      if (collection.operations.size === 0 && Object.keys(below).length === 0) return []
+      return [[collection.name, { url: context.href(target), ...below }]]
     }),
   )
 }
