@@ -25,6 +25,7 @@ function notes(make: () => Store) {
     schema: z.object({ id: z.string(), text: z.string().max(5), parent_id: z.string().optional() }),
     store: make(),
     references: { parent_id: { collection: 'notes', onDelete: 'restrict' } },
+    operations: ['list', 'read', 'create', 'patch', 'delete', 'patchMany', 'deleteMany'],
   })
   return defineApi({ collections: { notes }, batch: true, limits: { steps: 10 } })
 }
@@ -34,8 +35,11 @@ type Model = ReadonlyMap<string, { readonly text: string; readonly parent?: stri
 interface Step {
   readonly method: string
   readonly path: string
-  readonly body?: Readonly<Record<string, unknown>>
+  readonly body?: Body | readonly Body[]
+  readonly prefer?: string
 }
+
+type Body = Readonly<Record<string, unknown>>
 
 const IDS = ['a', 'b', 'c', 'd', 'e']
 const TEXTS = ['', 'x', 'yy', 'long text', '{s}']
@@ -46,7 +50,7 @@ function randomStep(random: (bound: number) => number): Step {
   const other = IDS[random(IDS.length)]
   // Databases with foreign keys take an item that refers to itself.
   const parent = random(2) === 0 || other === id ? {} : { parent_id: other }
-  switch (random(5)) {
+  switch (random(8)) {
     case 0:
     case 1:
       return { method: 'POST', path: '/notes', body: { id, text, ...parent } }
@@ -54,6 +58,23 @@ function randomStep(random: (bound: number) => number): Step {
       return { method: 'PATCH', path: `/notes/${id}`, body: { text } }
     case 3:
       return { method: 'DELETE', path: `/notes/${id}` }
+    case 4:
+      return {
+        method: 'POST',
+        path: '/notes',
+        body: [
+          { id, text, ...parent },
+          { id: other, text: 'x' },
+        ],
+      }
+    case 5:
+      return { method: 'PATCH', path: `/notes?text=${TEXTS[random(2)]}`, body: { text } }
+    case 6:
+      return {
+        method: 'DELETE',
+        path: `/notes?id[in]=${id},${other}`,
+        prefer: `max-affected=${random(4)}`,
+      }
     default:
       return { method: 'GET', path: `/notes/${id}` }
   }
@@ -62,7 +83,54 @@ function randomStep(random: (bound: number) => number): Step {
 const EITHER = 0
 
 /** What a step does to the model; a number is the status that it fails with. */
-function apply(model: Model, { method, path, body = {} }: Step): Model | number {
+function apply(model: Model, { method, path, body = {}, prefer }: Step): Model | number {
+  if (Array.isArray(body)) return createAll(model, body)
+  if (path.includes('?')) return writeByFilter(model, path, prefer, Object(body).text)
+  return applyToOne(model, { method, path, body: body as Body })
+}
+
+/** Of several reasons each store finds another first. */
+function createAll(model: Model, items: readonly Body[]): Model | number {
+  if (items.some(({ text }) => String(text).length > 5)) return 400
+  let next: Model = model
+  let failure: number | undefined
+  const named = new Set(items.map(({ id }) => String(id)))
+  for (const body of items) {
+    const parent = body.parent_id === undefined ? undefined : String(body.parent_id)
+    // A reference is looked for before any of them is there.
+    if (parent !== undefined && !model.has(parent))
+      failure = named.has(parent) ? 400 : (failure ?? 400)
+    const result = applyToOne(next, {
+      method: 'POST',
+      path: '/notes',
+      body: { ...body, parent_id: undefined },
+    })
+    if (typeof result === 'number') return failure === undefined ? result : EITHER
+    next = new Map(result).set(String(body.id), { text: String(body.text), parent })
+  }
+  return failure ?? next
+}
+
+function writeByFilter(model: Model, path: string, prefer = '', text = ''): Model | number {
+  const [, value = ''] = path.split('=')
+  if (path.includes('text=')) {
+    const found = [...model].filter(([, each]) => each.text === value)
+    if (found.length > 0 && text.length > 5) return 400
+    return new Map([...model, ...found.map(([id, each]) => [id, { ...each, text }] as const)])
+  }
+  const ids = value.split(',').filter(id => model.has(id))
+  const gone = new Set(ids)
+  if (gone.size > Number(prefer.split('=')[1])) return 400
+  const isKept = ([id, { parent }]: [string, { parent?: string | undefined }]) =>
+    !gone.has(id) && parent !== undefined && gone.has(parent)
+  if ([...model].some(isKept)) return 409
+  return new Map([...model].filter(([id]) => !gone.has(id)))
+}
+
+function applyToOne(
+  model: Model,
+  { method, path, body }: { method: string; path: string; body: Body },
+): Model | number {
   const id = method === 'POST' ? String(body.id) : path.slice('/notes/'.length)
   const found = model.get(id)
   const text = String(body.text)
