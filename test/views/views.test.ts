@@ -6,6 +6,7 @@ import { html } from '../../src/html/index.ts'
 import {
   type AccessRule,
   type Api,
+  ConflictError,
   defineApi,
   defineCollection,
   memoryStore,
@@ -575,6 +576,18 @@ describe('a kept answer', () => {
   })
 })
 
+it('is not in a total that the database remembers for who searches it', async () => {
+  const store = sqlStore({ db: await openDatabase(), table: 'patients', create: true })
+  const { send } = await openClinic({ store })
+  for (const who of ['ann staff', 'eve', 'ann staff', '']) {
+    const total = who === 'ann staff' ? '1' : '0'
+    for (const target of ['/patients/search?q=difficult', '/patients/search?q=difficult&limit=1']) {
+      const { headers } = await send(who, target)
+      expect([who, headers.get('x-result-count')]).toEqual([who, total])
+    }
+  }
+})
+
 describe('a program', () => {
   it('sees all; copies lack what its principal may not read', async () => {
     const { api, id } = await openClinic()
@@ -601,6 +614,22 @@ describe('a program', () => {
         'report',
       ])
     expect(namesOf(await api.asSystem().collection('patients').read(id))).toContain('memo')
+  })
+
+  it('gets no copy of it with a lost condition or a new array, either', async () => {
+    const { api, id } = await openClinic()
+    const calls = api.collection('patients')
+    const options = { principal: { id: 'eve' } }
+    const old = await calls.read(id)
+    await calls.patch(id, { name: 'Eve' })
+    const lost = await calls.patch(old, { name: 'Eva' }, options).catch(error => error)
+    expect(lost).toBeInstanceOf(ConflictError)
+    expect([lost.theirs.memo, namesOf(lost.theirs)]).toEqual(['difficult', ['name', 'price']])
+    const created: unknown = await calls.create(
+      [{ name: 'x', memo: 'y', pay: 1 }] as never,
+      options,
+    )
+    expect(namesOf(Object(created)[0])).toEqual(['name', 'price'])
   })
 
   it('filters, sorts and writes all', async () => {

@@ -178,7 +178,8 @@ async function buildResult(
 ): Promise<OperationResult> {
   const { collection } = call.target
   const { name, itemName } = collection
-  const value = call.inProcess ? stored?.map(each => toProgramItem(collection, each)) : undefined
+  const view = call.resultView(collection)
+  const value = call.inProcess ? stored?.map(each => toProgramItem(view, each)) : undefined
   const result = { status: 201, headers: addReturnApplied([], call), vary: VARY_PREFER, value }
   // A page shows lists with links, which an answer to a POST has not.
   if (!stored || call.writeResponse === 'minimal' || call.negotiated?.format.page) return result

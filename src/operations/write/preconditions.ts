@@ -54,10 +54,11 @@ export function requirePrecondition({ call, current }: Write): void {
 }
 
 /** Builds the error of a failed condition in process. */
-function conflictWith({ target, body }: OperationContext, theirs: Stored | undefined) {
+function conflictWith(call: OperationContext, theirs: Stored | undefined) {
+  const { target, body } = call
   return new ConflictError(target.collection.itemName, {
     mine: protectResult(target.collection, body?.value),
-    theirs: theirs && toProgramItem(target.collection, theirs),
+    theirs: theirs && toProgramItem(call.resultView(target.collection), theirs),
   })
 }
 
@@ -107,7 +108,7 @@ export async function tryOnce(write: WriteState, steps: readonly WriteStep[]): P
   const now = await store.get(id, call.storeOptions)
   const theirs =
     now && (await isVisible(call, collection, now.item, transaction))
-      ? toProgramItem(collection, now)
+      ? toProgramItem(call.resultView(collection), now)
       : undefined
   const mine = protectResult(collection, body)
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
