@@ -6,10 +6,8 @@
 import { parseArgs } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import { z } from 'zod'
-import { defineApi, defineCollection } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/index.ts'
 import { type Engine, openDatabases, openKysely } from '../databases.ts'
-import { prepare } from '../processes.ts'
+import { prepare, published } from '../processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +27,8 @@ function random(bound: number): number {
 }
 const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T
 
-function serve(db: Kysely<unknown>) {
+async function serve(db: Kysely<unknown>) {
+  const { defineApi, defineCollection, sqlStore } = await published()
   const store = () => sqlStore({ db, create: true })
   const audit = defineCollection({
     name: 'audit',
@@ -142,7 +141,7 @@ async function dump(db: Kysely<unknown>): Promise<string> {
 prepare()
 const databases = await openDatabases(engine)
 const db = await openKysely(engine, await databases.fresh())
-const api = serve(db)
+const api = await serve(db)
 await api.open()
 await api.collection('cars').create(Array.from({ length: 10 }, () => ({ color: 'red', price: 1 })))
 

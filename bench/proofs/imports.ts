@@ -13,10 +13,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { defineApi, defineCollection } from '../../src/index.ts'
-import { sqlStore } from '../../src/sql/index.ts'
 import { type Engine, openDatabases, openKysely } from '../databases.ts'
-import { prepare } from '../processes.ts'
+import { prepare, published } from '../processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -30,6 +28,7 @@ const lines = Number(values.lines)
 const directory = mkdtempSync(join(tmpdir(), 'imports-'))
 
 async function carsOf(database: string) {
+  const { defineApi, defineCollection, sqlStore } = await published()
   const cars = defineCollection({
     name: 'cars',
     schema: z.object({ code: z.string(), color: z.string(), price: z.number(), note: z.string() }),

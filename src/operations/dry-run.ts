@@ -2,6 +2,7 @@
 
 import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
+import { getHeader } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { CollectionTarget } from '../model/compile/routes.ts'
 import type { CallContext, OperationContext, OperationResult, Perform } from './context.ts'
@@ -73,7 +74,9 @@ export async function tryOut(context: NewContext, perform: Perform): Promise<Ope
       context.transaction = transaction
       return transaction.run(async () => perform(context))
     })
-    const headers = ['Preference-Applied', printPreferences({ tx: 'rollback' })]
+    const others = getHeader(done.headers, 'Preference-Applied')
+    const own = printPreferences({ tx: 'rollback' })
+    const headers = ['Preference-Applied', others === undefined ? own : `${others}, ${own}`]
     return { ...done, headers, validators: undefined }
   } finally {
     context.transaction = undefined

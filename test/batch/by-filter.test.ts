@@ -269,7 +269,7 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
     const headers = { prefer: 'tx=rollback, max-affected=3', 'idempotency-key': 'dry' }
     const dry = await patch('?color=red', { sold: true }, { headers })
     expect([dry.status, dry.json]).toEqual([200, { count: 3 }])
-    expect(dry.headers.get('preference-applied')).toBe('tx=rollback')
+    expect(dry.headers.get('preference-applied')).toBe('max-affected=3, tx=rollback')
     expect((await remove('?color=red', 3, { headers })).json).toEqual({ count: 3 })
     expect(events).toEqual(
       ['patch', 'delete'].flatMap(name => [1, 2, 4].map(id => `before ${name} ${id} dry`)),
@@ -508,6 +508,9 @@ describe('refused before anything is done', () => {
       ],
     })
     expect((await remove('', 5)).json).toMatchObject({ errors: [{ type: 'filter_required' }] })
+    expect((await remove('', undefined)).json).toMatchObject({
+      errors: [{ type: 'max_affected_required' }, { type: 'filter_required' }],
+    })
     expect(await show()).toBe(START)
   })
 

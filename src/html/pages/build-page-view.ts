@@ -203,7 +203,9 @@ function listActions(
 ): FormAction[] {
   const { collection, kind, action } = target
   const writes = [...methods].flatMap(([method, name]): FormAction[] => {
-    if (isSafe(method) || action) return []
+    // A form has no filters to write by.
+    const isByFilter = target.kind === 'collection' && name !== 'create'
+    if (isSafe(method) || action || isByFilter) return []
     const kind = name === 'create' || name === 'delete' ? name : 'change'
     const fields = findInputFields(target, name)
     return [{ name, kind, method, href: href(target), fields, choices }]

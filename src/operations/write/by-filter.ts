@@ -8,6 +8,7 @@ import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../../http/method-override
 import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type { FilterOperation } from '../../model/types/operation.ts'
+import type { ListRequest } from '../../pagination/list-reader.ts'
 import { BOUNDS, RESERVED } from '../../query/filters.ts'
 import { INCLUDE } from '../../query/include.ts'
 import type { ParsedQuery } from '../../query.ts'
@@ -53,7 +54,7 @@ export function compileByFilter(
       ...checkMax(operation, preferences['max-affected']),
     ]
     const { query } = await withBodyIssues(issues, () =>
-      findReaders(call).list(parameters, undefined),
+      requireFilter(findReaders(call).list(parameters, undefined)),
     )
     return writeByFilter(call, operation, query)
   }
@@ -84,16 +85,16 @@ function checkMax(operation: FilterOperation, max: number | undefined): Issue[] 
   return [{ message, field, type: 'max_affected_required' }]
 }
 
-/** Changes or deletes all items that match. @throws HttpError; in process ConflictError */
+/**
+ * Changes or deletes all items that match.
+ * @param query selects items: see {@link hasFilter}.
+ * @throws HttpError; in process ConflictError
+ */
 export async function writeByFilter(
   call: OperationContext,
   operation: FilterOperation,
   query: ParsedQuery,
 ): Promise<OperationResult> {
-  if (!hasFilter(query)) {
-    const message = 'Name the items by a filter, such as ?color=red'
-    throw new HttpError(400, [{ message, type: 'filter_required' }])
-  }
   if (operation === 'patchMany') requireChanges(call)
   const work = async (key?: string) => {
     const count = await runInTransaction(call, call.transaction, running => {
@@ -109,6 +110,13 @@ export async function writeByFilter(
   const texts = call.parameters.map(({ raw }) => raw)
   // `writeMatching` has kept the count.
   return runOncePerKey(call, work, answer => buildResult(call, Number(Object(answer)[0])), texts)
+}
+
+/** @throws HttpError 400 */
+function requireFilter(request: ListRequest): ListRequest {
+  if (hasFilter(request.query)) return request
+  const message = 'Name the items by a filter, such as ?color=red'
+  throw new HttpError(400, [{ message, type: 'filter_required' }])
 }
 
 /** Whether a query selects items. Empty groups are no filter. */
