@@ -100,15 +100,18 @@ export function satisfies(rule: AccessRule, principal: Principal | undefined): b
   return 'any' in rule ? rule.any.some(has) : rule.every(has)
 }
 
-/** More combinations are not counted. */
+/** On the way to few combinations there may be more. */
 const MAX_VERDICTS = 4096
 
 /**
  * Lists which of these rules one principal can satisfy together, each combination once. The first is that of a client
  * without a principal.
- * @throws TypeError for rules with very many.
+ * @returns `undefined` for more combinations than these.
  */
-export function listVerdicts(rules: readonly AccessRule[]): readonly (readonly boolean[])[] {
+export function listVerdicts(
+  rules: readonly AccessRule[],
+  max = MAX_VERDICTS,
+): readonly (readonly boolean[])[] | undefined {
   const scopes = new Set(rules.flatMap(rule => (rule === 'public' ? [] : listScopes(rule).flat())))
   // Before any scope is decided a rule that needs all of its scopes may hold, and one that needs any does not yet.
   let verdicts = [rules.map(rule => rule === 'public' || !('any' in rule))]
@@ -120,10 +123,10 @@ export function listVerdicts(rules: readonly AccessRule[]): readonly (readonly b
       verdict.map((holds, at) => holds && !needsAll(rules[at], scope)),
     )
     verdicts = distinct([...having, ...lacking])
-    if (verdicts.length > MAX_VERDICTS)
-      throw new TypeError(`The access rules of ${rules.length} properties are too many`)
+    if (verdicts.length > MAX_VERDICTS) return undefined
   }
-  return distinct([rules.map(rule => rule === 'public'), ...verdicts])
+  const all = distinct([rules.map(rule => rule === 'public'), ...verdicts])
+  return all.length > max ? undefined : all
 }
 
 function needsAny(rule: AccessRule | undefined, scope: string): boolean {

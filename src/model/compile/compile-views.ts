@@ -19,8 +19,8 @@ const MAX_VIEWS = 16
 interface Views {
   /** The rules of all properties, each once. */
   readonly rules: readonly AccessRule[]
-  /** The views by the rules that hold, each of which is a bit. */
-  readonly byRules: ReadonlyMap<number, CollectionDefinition>
+  /** The views by what {@link toKey} makes of the rules that hold. */
+  readonly byRules: ReadonlyMap<string, CollectionDefinition>
   /** The view of a client without a principal. */
   readonly closed: CollectionDefinition
 }
@@ -32,7 +32,7 @@ export function findView(
 ): CollectionDefinition {
   if (!whole.fieldAccess) return whole
   const { rules, byRules, closed } = compileViews(whole)
-  return byRules.get(toBits(rules.map(rule => satisfies(rule, principal)))) ?? closed
+  return byRules.get(toKey(rules.map(rule => satisfies(rule, principal)))) ?? closed
 }
 
 /** Finds the collection as programs see it. */
@@ -42,51 +42,39 @@ export function toWhole(collection: CollectionDefinition): CollectionDefinition 
 
 const compileViews = memoize((whole: CollectionDefinition): Views => {
   const { name, fieldAccess = NO_ACCESS } = whole
-  const rules = listRules([...fieldAccess.values()])
-  const verdicts = listVerdicts(rules)
+  const limits = [...fieldAccess.values()]
+    .flatMap(({ read, write }) => [read, write])
+    .filter(rule => rule !== undefined)
+  const rules = [...new Map(limits.map(rule => [JSON.stringify(rule), rule])).values()]
+  const verdicts = listVerdicts(rules, MAX_VIEWS)
   assertValid(
-    verdicts.length <= MAX_VIEWS,
-    `${name}: the read and write rules in fields make ${verdicts.length} different sets of properties; at most ${MAX_VIEWS} are allowed. Use fewer scopes in them`,
+    verdicts,
+    `${name}: the read and write rules in fields make more than ${MAX_VIEWS} different sets of properties. Use fewer scopes in them`,
   )
-  const views = verdicts.map(
-    verdict =>
-      [
-        toBits(verdict),
-        buildView(whole, rule => verdict[rules.findIndex(each => isSame(each, rule))] ?? true),
-      ] as const,
-  )
-  const byRules = new Map(views)
-  return { rules, byRules, closed: views[0]?.[1] ?? whole }
+  const views = verdicts.map(verdict => {
+    const texts = rules.flatMap((rule, at) => (verdict[at] ? [JSON.stringify(rule)] : []))
+    const view = buildView(whole, rule => !rule || texts.includes(JSON.stringify(rule)))
+    return [toKey(verdict), view] as const
+  })
+  return { rules, byRules: new Map(views), closed: views[0]?.[1] ?? whole }
 })
 
 const NO_ACCESS: ReadonlyMap<string, FieldRules> = new Map()
 
-/** Lists the rules that limit something, each once. */
-function listRules(access: readonly FieldRules[]): readonly AccessRule[] {
-  const rules = access.flatMap(({ read = 'public', write = 'public' }) => [read, write])
-  return rules.filter(
-    (rule, at) => rule !== 'public' && rules.findIndex(each => isSame(each, rule)) === at,
-  )
+function toKey(verdict: readonly boolean[]): string {
+  return verdict.map(Number).join('')
 }
 
-function isSame(one: AccessRule, other: AccessRule): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
-}
-
-function toBits(verdict: readonly boolean[]): number {
-  return verdict.reduce((bits, holds, at) => (holds ? bits | (1 << at) : bits), 0)
-}
-
-/** Builds the collection as a principal sees it that satisfies these rules. */
+/** Builds the collection as a principal sees it that satisfies these rules. An absent rule holds. */
 function buildView(
   whole: CollectionDefinition,
-  holds: (rule: AccessRule) => boolean,
+  holds: (rule: AccessRule | undefined) => boolean,
 ): CollectionDefinition {
   const { fieldAccess = NO_ACCESS, inputFields, schema } = whole
-  const listClosed = (kind: keyof FieldRules) =>
-    [...fieldAccess].flatMap(([name, access]) => (holds(access[kind] ?? 'public') ? [] : [name]))
-  const unreadable = new Set(listClosed('read'))
-  const unwritable = listClosed('write')
+  const closedTo = (kind: 'read' | 'write') =>
+    [...fieldAccess].flatMap(([name, access]) => (holds(access[kind]) ? [] : [name]))
+  const unreadable = new Set(closedTo('read'))
+  const unwritable = closedTo('write')
   if (unreadable.size + unwritable.length === 0) return whole
   const { readOnly = NO_FIELDS, writeOnly = [], immutable = NO_NAMES } = whole.roles ?? {}
   const closed = unwritable.map(name => {
@@ -173,7 +161,7 @@ export function checkCreates(
   for (const [property, { write = 'public' }] of fieldAccess) {
     const field = inputFields.get(property)
     if (!field || field.optional || field.nullable) continue
-    const open = listVerdicts([create, write]).some(([creates, writes]) => creates && !writes)
+    const open = listVerdicts([create, write])?.some(([creates, writes]) => creates && !writes)
     assertValid(
       !open,
       `${name}: "${property}" is required, and who may create an item may not write it. Give it a .default(), make it .optional(), or let access.create need what its write rule needs`,
