@@ -1,5 +1,6 @@
 // Claims of principals: named once, and typed wherever a principal is met.
 import { z } from 'zod'
+import { createClient } from '../../src/client/index.ts'
 import {
   basic,
   bearerJwt,
@@ -100,6 +101,8 @@ export const versions = defineApi({
   ],
   schemes: [session],
 })
+
+export const remote = createClient<typeof api>('').visits.list({ room: 1 })
 
 export async function calls() {
   const principal = { id: 'ann', tenant: 'a', role: 'doctor' } as const
