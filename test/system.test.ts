@@ -2,7 +2,13 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import { defineApi, defineCollection, memoryStore, type Scheme } from '../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  memoryStore,
+  type Scheme,
+  withPrincipal,
+} from '../src/index.ts'
 import { eachHandler } from './handlers.ts'
 
 /** The principal and its scopes stand in `Authorization: Test ann staff`, or the name in a cookie. */
@@ -264,3 +270,7 @@ test.each([[{ any: [] }], [{ any: ['a b'] }], [{ all: ['a'] }], [{ any: ['a'], a
     expect(define).toThrow("must be 'public', an array of scopes, or { any: scopes }")
   },
 )
+
+test('withPrincipal gives the same function: types are all that differs', () => {
+  expect(withPrincipal<{ tenant: string }>().defineCollection).toBe(defineCollection)
+})
