@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { findBroken, openDatabase, openShop } from '../../test/stores/outbox.ts'
-import { createDatabase, startPostgres } from '../../test/stores/postgres-server.ts'
+import { createDatabase, dropDatabase, startPostgres } from '../../test/stores/postgres-server.ts'
 
 const { values } = parseArgs({
   options: {
@@ -29,16 +29,15 @@ await build({
   packages: 'external',
 })
 
-const address =
-  values.database === 'postgres'
-    ? await createDatabase((await startPostgres()).url, `outbox_${process.pid}`)
-    : join(folder, 'shop.db')
+const name = `outbox_${process.pid}`
+const server = values.database === 'postgres' ? (await startPostgres()).url : undefined
+const address = server ? await createDatabase(server, name) : join(folder, 'shop.db')
 const db = await openDatabase(address)
 const api = openShop(db)
 await api.open()
 
 /** Writers of SQLite wait for each other; on PostgreSQL several shops run at once. */
-const processes = values.database === 'postgres' ? 3 : 1
+const processes = server ? 3 : 1
 const sent = new Set<string>()
 const found = { kills: 0, orders: 0, mails: 0, sentAgain: 0 }
 
@@ -76,5 +75,6 @@ const waiting = await api.collection('outbox').count()
 console.log({ database: values.database, ...found, waiting, broken: broken.slice(0, 10) })
 await api.close()
 await db.destroy()
+if (server) await dropDatabase(server, name)
 rmSync(folder, { recursive: true })
 process.exit(broken.length === 0 ? 0 : 1)
