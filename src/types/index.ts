@@ -15,10 +15,20 @@ export type {
   UnknownDef,
 } from '../model/types/collection-types.ts'
 export type { ResourceOf } from '../model/types/hooks.ts'
-export type { Matching, Selected, WholeQuery } from '../model/types/list-query.ts'
+export type {
+  Bounds,
+  Head,
+  Matching,
+  Rest,
+  Selected,
+  Where,
+  WholeQuery,
+} from '../model/types/list-query.ts'
+export type { Included, IncludeOf, RelatedItem, RelatedQuery } from '../model/types/related.ts'
 export type {
   ActionsOf,
   CreateOptions,
   ManyOptions,
   OperationsOf,
+  ReadOptions,
 } from '../model/types/resource.ts'

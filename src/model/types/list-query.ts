@@ -110,7 +110,9 @@ export type Selected<T, F extends string> = T extends Plain
         ? T[K]
         : Selected<T[K], Rest<F, K & string>>
     }
+/** The part of a path before its first dot. */
 export type Head<F extends string> = F extends `${infer First}.${string}` ? First : F
+/** The part of a path below a property. */
 export type Rest<F extends string, K extends string> = F extends `${K}.${infer Others}`
   ? Others
   : never
