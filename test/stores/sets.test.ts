@@ -194,7 +194,15 @@ test('a view with several rows of one id: none is deleted', async () => {
   })
 })
 
-/** A store in memory whose transactions have no `deleteAll`, as one that implements none of the four. */
+const withoutSets = ({
+  getMany: _get,
+  createAll: _create,
+  updateAll: _update,
+  deleteAll: _delete,
+  ...rest
+}: Store): Store => rest
+
+/** A store in memory whose transactions have none of the four. */
 function storeWithoutSets(originals: Map<Store, Store>): Store {
   const whole = memoryStore()
   const store: Store = {
@@ -203,7 +211,7 @@ function storeWithoutSets(originals: Map<Store, Store>): Store {
     transaction: (stores, work, options) =>
       (whole.transaction as NonNullable<Store['transaction']>)(
         stores.map(each => originals.get(each) ?? each),
-        bound => work(bound.map(({ deleteAll: _none, ...rest }) => rest)),
+        bound => work(bound.map(withoutSets)),
         options,
       ),
   }
@@ -222,6 +230,39 @@ test('a store without the four: a cascade deletes one by one, and a copy has non
   for (const price of [1, 2, 3]) await options.create({ car_id: id, price })
   await cars.delete(id)
   expect([await cars.count(), await options.count()]).toEqual([0, 0])
+})
+
+test('a store without the four: arrays and writes by filter go one by one, all or none', async () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string(), price: z.int().default(1) }),
+    store: storeWithoutSets(new Map()),
+    id: 'integer',
+    unique: ['name'],
+    operations: ['list', 'create', 'patch', 'delete', 'patchMany', 'deleteMany'],
+  })
+  const api = defineApi({ collections: { cars } })
+  const all = api.collection(cars)
+  const names = (list: string) => [...list].map(name => ({ name }))
+  await all.create(names('ABCD'))
+  await expect(all.create(names('EFA'))).rejects.toMatchObject({
+    errors: [{ field: '2.name', type: 'not_unique' }],
+  })
+  expect(await all.patchMany({ name: ['A', 'B', 'C'] }, { price: 2 })).toBe(3)
+  await expect(all.patchMany({ id: [1, 2] }, { name: 'new' })).rejects.toMatchObject({
+    errors: [{ message: 'Another item has the same name (car 2)' }],
+  })
+  // What an outer transaction catches is undone with it: a part is stored.
+  const caught = api.transaction(async tx => {
+    await tx
+      .collection(cars)
+      .patchMany({ id: [1, 2] }, { name: 'new' })
+      .catch(() => undefined)
+  })
+  await expect(caught).rejects.toThrow('Another item has the same name')
+  expect(await all.count({ name: ['A', 'B', 'C', 'D'] })).toBe(4)
+  expect(await all.deleteMany({ price: 2 }, { maxAffected: 3 })).toBe(3)
+  expect(await all.count()).toBe(1)
 })
 
 test('a store whose idempotency keys are kept for it keeps the four', async () => {
