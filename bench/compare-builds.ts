@@ -43,6 +43,8 @@ globalThis.Date = class extends RealDate {
   }
 } as DateConstructor
 
+performance.now = () => now - Date.UTC(2026, 5, 1)
+
 /** One build that serves one api, and what its own words stand for. */
 class Side {
   readonly uuids: string[] = []
@@ -167,7 +169,11 @@ async function askNode(
 async function load(root: string): Promise<Build> {
   const main = pathToFileURL(join(resolve(root), 'src', 'index.ts')).href
   const zod = createRequire(join(resolve(root), 'package.json')).resolve('zod')
-  return { library: await import(main), z: (await import(pathToFileURL(zod).href)).z }
+  return {
+    library: await import(main),
+    dialects: await import(new URL('dialects/dialects.ts', main).href),
+    z: (await import(pathToFileURL(zod).href)).z,
+  }
 }
 
 interface Found {

@@ -1,13 +1,14 @@
 // The apis that two builds answer the same requests with: each build makes them with its own zod.
 
 import type { z as Zod } from 'zod'
-import * as dialects from '../../src/dialects/index.ts'
 import type { Api, HttpRequest, Scheme } from '../../src/index.ts'
 
 export type Library = typeof import('../../src/index.ts')
+type Dialects = typeof import('../../src/dialects/dialects.ts')
 
 export interface Build {
   readonly library: Library
+  readonly dialects: Dialects
   readonly z: typeof Zod
 }
 
@@ -17,7 +18,7 @@ export type Served = Pick<Api, 'handler' | 'fetch' | 'close'>
 export const APIS: Readonly<Record<string, (build: Build) => Served>> = { open, guarded, versioned }
 
 /** Cars with nested values, their options, relations, notes with UUIDs, photos. Everything is public. */
-function open({ library, z }: Build): Served {
+function open({ library, dialects, z }: Build): Served {
   const { blob, defineApi, defineCollection, HttpError } = library
   const cars = defineCollection({
     name: 'cars',
@@ -94,7 +95,7 @@ function open({ library, z }: Build): Served {
   return defineApi({
     collections: [cars, options, models, relation, notes, photos],
     ...policies(library),
-    dialects: dialectsOf(library),
+    dialects: [dialects.simpleRest, dialects.jsonServer],
     limits: { body: 4000, depth: 8, parameters: 40, upload: 2000 },
   })
 }
@@ -221,12 +222,4 @@ function policies({ DEFAULT_FORMATS }: Library) {
     formats: DEFAULT_FORMATS.filter(({ name }) => name !== 'html'),
     onError: () => {},
   }
-}
-
-/** The older builds export them at the root, the newer from a subpath. */
-function dialectsOf(library: object) {
-  return [{ ...dialects, ...library }].flatMap(({ simpleRest, jsonServer }) => [
-    simpleRest,
-    jsonServer,
-  ])
 }
