@@ -4,6 +4,7 @@
 // Ours against clients of others, each with the server that belongs to it, in memory.
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { batch } from '../src/client/batch.ts'
 import { createClient } from '../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { openLine, serve } from '../test/client/line.ts'
@@ -97,10 +98,11 @@ async function startOurs(): Promise<Server> {
 const ours: Peer = {
   start: startOurs,
   connect(url, counter) {
-    const { cars, batch } = createClient<Ours>(url, { retries: RETRIES })
+    const client = createClient<Ours>(url, { retries: RETRIES })
+    const { cars } = client
     return {
       batch: name =>
-        batch(steps => {
+        batch(client, steps => {
           const order = steps.orders.create({ name })
           steps.lines.create({ order_id: order.id, count: 1 })
           steps.lines.create({ order_id: order.id, count: 1 })

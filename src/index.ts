@@ -65,6 +65,7 @@ export type {
   WriteOptions,
 } from './model/types/resource.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
+export { versionOf } from './operations/in-process/program-items.ts'
 export { sweepBlobs } from './operations/write/uploads.ts'
 export type { Dialect } from './query.ts'
 export { type BlobOptions, type BlobRecord, type BlobValue, blob } from './schema/blob.ts'

@@ -9,6 +9,7 @@ const files = sourceFiles()
 const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
   client: 'client/index.ts',
+  'client/batch': 'client/batch.ts',
   rules: 'rules/index.ts',
   html: 'html/index.ts',
   dialects: 'dialects/index.ts',
@@ -56,6 +57,7 @@ test('every entry point of the package is listed here', () => {
     [
       "./dist/index.js",
       "./dist/client/index.js",
+      "./dist/client/batch.js",
       "./dist/rules/index.js",
       "./dist/html/index.js",
       "./dist/dialects/index.js",
@@ -163,6 +165,7 @@ test('rest-conventions', async () => {
       "type VersionOptions",
       "type VersionedApi",
       "type WriteOptions",
+      "versionOf",
       "withPrincipal",
       "xml",
     ]
@@ -175,12 +178,10 @@ test('rest-conventions/client', async () => {
       "ConflictError",
       "HttpError",
       "createClient",
-      "type Batch",
-      "type BatchOptions",
-      "type BatchResource",
-      "type BatchStep",
+      "type ApiVersion",
       "type CallOptions",
       "type Client",
+      "type ClientOf",
       "type ClientOptions",
       "type ErrorEntry",
       "type List",
@@ -188,10 +189,9 @@ test('rest-conventions/client', async () => {
       "type Remote",
       "type Resource",
       "type SendOptions",
-      "type StepOptions",
       "type Target",
-      "type VersionOf",
       "type WriteOptions",
+      "versionOf",
     ]
   `)
 })
@@ -206,6 +206,19 @@ test('rest-conventions/html', async () => {
       "type PageRequest",
       "type PageView",
       "type Pages",
+    ]
+  `)
+})
+
+test('rest-conventions/client/batch', async () => {
+  expect(await namesOf('client/batch.ts')).toMatchInlineSnapshot(`
+    [
+      "batch",
+      "type BatchOptions",
+      "type BatchResource",
+      "type BatchStep",
+      "type BatchSteps",
+      "type StepOptions",
     ]
   `)
 })

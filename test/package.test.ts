@@ -541,7 +541,6 @@ test('declarations of an api with files compile in another project', async () =>
     export const first = () => calls.list({ fields: ['id', 'comment'], sort: 'comment' }).first()
     export const client = createClient<typeof api>('https://api.example')
     const remote = client.photos
-    export const { batch } = client
     export const { create, read, replace, patch, change, list, count, search, act, sum, actions } = remote
     export const { delete: remove } = remote
     export const own = { ...calls }
@@ -569,14 +568,15 @@ test('declarations of an api with files compile in another project', async () =>
   )
   await write(
     'consumer.ts',
-    `import { act, batch, calls, count, create, first, list, own, transaction } from './emitted/files.js'
+    `import { batch } from 'rest-conventions/client/batch'
+    import { act, calls, client, count, create, first, list, own, transaction } from './emitted/files.js'
     const made = await create({ comment: 'x', photo: { data: '' }, thumb: null })
     const comment: string | undefined = (await first())?.comment
     // @ts-expect-error It is no any.
     made.colour
     // @ts-expect-error It is no any either.
     await calls.create({ comment, photo: 1, thumb: null })
-    const [{ photo_url }] = await batch(steps => [steps.photos.read(made.id)])
+    const [{ photo_url }] = await batch(client, steps => [steps.photos.read(made.id)])
     const address: string = photo_url
     // @ts-expect-error A misspelt filter.
     await count({ coment: address })

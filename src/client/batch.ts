@@ -1,9 +1,19 @@
-// Several changes as one: the steps are collected, and sent as one request.
+// The entry point `rest-conventions/client/batch`: several changes as one. The steps are collected, and sent as one request.
 import type { Def, DefChanges, DefInput, DefItem, IdOf } from '../model/types/collection-types.ts'
 import type { ByClient, CallOptions } from '../model/types/resource.ts'
+import type { ClientOf } from './client.ts'
 import { notAnAnswer } from './errors.ts'
-import { isObject } from './query.ts'
-import { type ClientState, createProxy, findSources, isList, toSegment } from './resource.ts'
+import {
+  type ClientState,
+  COLLECTION,
+  type CollectionPlace,
+  printPath,
+  remember,
+  states,
+} from './place.ts'
+import { isObject } from './query-string.ts'
+import { isList } from './reads.ts'
+import { createProxy } from './resource.ts'
 
 /** A step of a batch. Its `id` stands for the id of its item: in a reference of a later step, or as its target. */
 export interface BatchStep<T> {
@@ -14,7 +24,9 @@ export interface BatchStep<T> {
 
 /** Options of a step that changes an item. */
 export interface StepOptions {
-  /** The version that the item must have. Default: any. */
+  /** The version that the item must have, by `versionOf` of an item that was no item of a list. Default: any. */
+  readonly version?: string | undefined
+  /** The entity tag that the item must have. */
   readonly ifMatch?: string | undefined
 }
 
@@ -22,7 +34,7 @@ export interface StepOptions {
 export interface BatchResource<D extends Def> {
   /** Creates an item. */
   create(item: DefInput<D>): BatchStep<DefItem<D>>
-  /** Reads an item, with the changes of the steps before. */
+  /** CollectionReads an item, with the changes of the steps before. */
   read(id: IdOf<D>): BatchStep<DefItem<D>>
   /** Replaces all values of an item. */
   replace(id: IdOf<D>, item: DefInput<D>, options?: StepOptions): BatchStep<DefItem<D>>
@@ -38,74 +50,112 @@ export interface BatchOptions extends CallOptions {
   readonly dryRun?: boolean | undefined
 }
 
-/**
- * Does all steps, or none. It is repeated safely by its key.
- * @param build calls the steps; it gives those whose items are wanted.
- * @throws HttpError of the first step that fails: its issues have the number of the step.
- */
-export type Batch<Named extends Readonly<Record<string, { readonly def: Def }>>> = <
-  const S extends readonly BatchStep<unknown>[],
->(
-  build: (steps: BatchSteps<Named>) => S,
-  options?: BatchOptions,
-) => Promise<{ readonly [N in keyof S]: S[N] extends BatchStep<infer T> ? T : never }>
-
-type BatchSteps<Named extends Readonly<Record<string, { readonly def: Def }>>> = {
-  readonly [N in keyof Named]: BatchResource<ByClient<Named[N]['def']>>
+/** The steps of a batch, by collection. */
+export type BatchSteps<Named> = {
+  readonly [N in keyof Named]: Named[N] extends { readonly def: infer D extends Def }
+    ? BatchResource<ByClient<D>>
+    : never
 }
 
 type Untyped = Readonly<Record<string, unknown>>
 
-/** @param root of the version. */
-export function createBatch(root: string, state: ClientState) {
-  return async (
-    build: (steps: object) => readonly object[],
-    { signal, dryRun }: BatchOptions = {},
-  ): Promise<readonly unknown[]> => {
-    const sent: Untyped[] = []
-    const places = new Map<object, readonly [at: number, name: string]>()
-    const add = (name: string, method: string, id: unknown, more?: Untyped) => {
-      const as = `s${sent.length}`
-      const step = { id: `{${as}}` }
-      const path = id === undefined ? `/${name}` : `/${name}/${toPathId(id, name)}`
-      places.set(step, [sent.length, name])
-      sent.push({ method, path, ...(method !== 'DELETE' && { as }), ...more })
-      return step
-    }
-    const steps = createProxy<object>({}, name => ({
-      create: (body: unknown) => add(name, 'POST', undefined, { body }),
-      read: (id: unknown) => add(name, 'GET', id ?? ''),
-      replace: (id: unknown, body: unknown, { ifMatch }: StepOptions = {}) =>
-        add(name, 'PUT', id ?? '', { body, 'if-match': ifMatch }),
-      patch: (id: unknown, body: unknown, { ifMatch }: StepOptions = {}) =>
-        add(name, 'PATCH', id ?? '', { body, 'if-match': ifMatch }),
-      delete: (id: unknown, { ifMatch }: StepOptions = {}) =>
-        add(name, 'DELETE', id ?? '', { 'if-match': ifMatch }),
-    }))
-    const wanted = build(steps)
-    const reply = await state.send({
-      method: 'POST',
-      url: `${root}/batch`,
-      place: 'batch',
-      headers: { prefer: dryRun ? 'tx=rollback' : undefined },
-      body: sent,
-      signal,
-    })
-    const { value } = reply
-    if (!isList(value) || value.length !== sent.length) throw notAnAnswer(reply)
-    return wanted.map(step => {
-      const [at, name] = places.get(step) ?? []
-      if (at === undefined || name === undefined)
-        throw new TypeError('A batch gives what its own steps gave')
-      const { body, etag } = value[at] ?? {}
-      if (!isObject(body)) throw notAnAnswer(reply)
-      if (typeof etag === 'string') findSources(state, name).set(body, etag)
-      return body
-    })
-  }
+/**
+ * Does all steps, or none, where the api has `batch: true`. It is repeated safely by its key.
+ * @param build calls the steps; it gives those whose items are wanted.
+ * @throws HttpError of the first step that fails: its issues have the number of the step.
+ * @example
+ * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+ * import { createClient } from 'rest-conventions/client'
+ * import { batch } from 'rest-conventions/client/batch'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ price: z.int() }), store: memoryStore() })
+ * const api = defineApi({ collections: { cars }, batch: true })
+ * const fetch = (url: string, init: RequestInit) => api.fetch(new Request(url, init)) // default: the global one
+ * const client = createClient<typeof api>('https://api.example', { fetch })
+ * const [red, blue] = await batch(client, steps => [steps.cars.create({ price: 1 }), steps.cars.create({ price: 2 })])
+ */
+export async function batch<Named, const S extends readonly BatchStep<unknown>[]>(
+  client: ClientOf<Named>,
+  build: (steps: BatchSteps<Named>) => S,
+  { dryRun, ...options }: BatchOptions = {},
+): Promise<{ readonly [N in keyof S]: S[N] extends BatchStep<infer T> ? T : never }> {
+  const state = states.get(client)
+  if (!state) throw new TypeError('A batch needs a client: batch(client, steps => […])')
+  const { steps, sent, placeOf } = collectSteps(state.ids)
+  const wanted = build(steps as BatchSteps<Named>) // the types of the collections describe these
+  const reply = await state.send({
+    method: 'POST',
+    url: `${state.root}/batch`,
+    place: 'batch',
+    headers: { prefer: dryRun ? 'tx=rollback' : undefined },
+    body: sent,
+    signal: options.signal,
+  })
+  const { value } = reply
+  if (!isList(value) || value.length !== sent.length) throw notAnAnswer(reply)
+  const items = wanted.map(step => {
+    const [at, place] = placeOf(step)
+    const { body, etag } = value[at] ?? {}
+    if (!isObject(body)) throw notAnAnswer(reply)
+    remember([body], place, String(etag ?? ''))
+    return body
+  })
+  return items as never // each is what its step says
 }
 
-/** The name of an earlier step stays as it is. */
-function toPathId(id: unknown, name: string): string {
-  return /^\{s\d+\}$/.test(String(id)) ? String(id) : toSegment(id, name)
+/** Collects the steps that a program calls, as they are sent. */
+function collectSteps(ids: ClientState['ids']) {
+  const sent: Untyped[] = []
+  const places = new Map<object, readonly [at: number, place: CollectionPlace]>()
+
+  const add = (
+    place: CollectionPlace,
+    method: string,
+    id: unknown,
+    body?: unknown,
+    options?: StepOptions,
+  ) => {
+    const at = sent.length
+    const step = { id: `{s${at}}` }
+    const { name } = place
+    // The name of an earlier step stays as it is.
+    const isStep = /^\{s\d+\}$/.test(String(id))
+    const path = isStep ? `${name}/${id}` : printPath(id, place)
+    sent.push({
+      method,
+      path: `/${path}`,
+      ...(method !== 'DELETE' && { as: `s${at}` }),
+      body,
+      'if-match': options?.version === undefined ? options?.ifMatch : tagIn(options.version, path),
+    })
+    places.set(step, [at, place])
+    return step
+  }
+  const steps = createProxy<object>({}, name => {
+    const place = { name, id: ids[name] ?? 'id' }
+    return {
+      create: (body: unknown) => add(place, 'POST', COLLECTION, body),
+      read: (id: unknown) => add(place, 'GET', id),
+      replace: (id: unknown, body: unknown, options?: StepOptions) =>
+        add(place, 'PUT', id, body, options),
+      patch: (id: unknown, body: unknown, options?: StepOptions) =>
+        add(place, 'PATCH', id, body, options),
+      delete: (id: unknown, options?: StepOptions) => add(place, 'DELETE', id, undefined, options),
+    }
+  })
+  const placeOf = (step: object) => {
+    const found = places.get(step)
+    if (!found) throw new TypeError('A batch gives what its own steps gave')
+    return found
+  }
+  return { steps, sent, placeOf }
+}
+
+/** Finds the entity tag in the version of an item. @throws TypeError for that of an item of a list, and of another item */
+function tagIn(version: string, path: string): string {
+  const [tag, of, hash] = version.split(' ')
+  if (tag && of === path && !hash) return tag
+  throw new TypeError(
+    `A step needs the version of ${path} as it was read or written, not ${version}. An item of a list has none: read it first`,
+  )
 }

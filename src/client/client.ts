@@ -1,12 +1,12 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/types/collection-types.ts'
 import type { Remote } from '../model/types/resource.ts'
-import { type Batch, createBatch } from './batch.ts'
-import { type ClientState, createProxy, createResource } from './resource.ts'
+import { type ClientState, states } from './place.ts'
+import { createProxy, createResource } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
 /** The numbers of the versions of an api; `undefined` where it has none. */
-export type VersionOf<A> = A extends { readonly versions: infer Versions }
+export type ApiVersion<A> = A extends { readonly versions: infer Versions }
   ? keyof Versions extends `v${infer Number extends number}`
     ? Number
     : never
@@ -22,9 +22,12 @@ type NamedOf<A, V> = A extends { readonly versions: infer Versions }
     : never
 
 /** The resources of an api by the names of its collections. */
-export type Client<A, V = VersionOf<A>> = NamedResources<NamedOf<A, V>> & {
-  /** Sends several changes as one, where the api has `batch: true`. */
-  readonly batch: Batch<NamedOf<A, V>>
+export type Client<A, V = ApiVersion<A>> = NamedResources<NamedOf<A, V>> & ClientOf<NamedOf<A, V>>
+
+declare const COLLECTIONS: unique symbol
+/** A client of these collections, for functions that take one. The property is for types alone. */
+export interface ClientOf<in out Named> {
+  readonly [COLLECTIONS]?: Named
 }
 type NamedResources<Named extends NamedCollections> = {
   readonly [N in keyof Named]: Remote<Named[N]['def'], Named>
@@ -42,7 +45,7 @@ interface PlainClientOptions extends SendOptions {
 }
 
 /** The options of {@link createClient}. Those that a program cannot read from types at run time are required. */
-export type ClientOptions<A, V = VersionOf<A>> = PlainClientOptions &
+export type ClientOptions<A, V = ApiVersion<A>> = PlainClientOptions &
   (V extends number ? { readonly version: V } : unknown) &
   Needed<NamedOf<A, V>>
 
@@ -97,7 +100,7 @@ type OtherMethods<Methods> = Methods extends unknown
  * const car = await client.cars.create({ color: 'red' })
  * await client.cars.patch(car, { color: 'blue' })
  */
-export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
+export function createClient<A, V extends ApiVersion<A> = ApiVersion<A>>(
   url: string,
   ...[options]: object extends ClientOptions<A, V>
     ? [options?: ClientOptions<A, V>]
@@ -110,24 +113,15 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     cache = 100,
     ...rest
   }: PlainClientOptions = options ?? {}
-  const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
-  const shared: ClientState = {
+  const state: ClientState = {
+    root: url.replace(/\/$/, '') + (version ? `/v${version}` : ''),
     send: createSend(rest),
     cache: new Map(),
     max: cache,
-    sources: new Map(),
-  }
-  const create = (name: string) => {
-    const place = {
-      name,
-      url: `${root}/${name}`,
-      id: ids[name] ?? 'id',
-      methods: methods[name] ?? {},
-    }
-    const resource = createResource(place, shared)
-    // A collection may have the name, where the api has no batch.
-    return name === 'batch' ? Object.assign(createBatch(root, shared), resource) : resource
+    ids,
   }
   // The types name the collections; the server answers any other name with 404.
-  return createProxy({}, create)
+  const client = createProxy<Client<A, V>>({}, name => createResource(name, state, methods[name]))
+  states.set(client, state)
+  return client
 }

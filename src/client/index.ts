@@ -9,7 +9,13 @@ export type {
   Target,
   WriteOptions,
 } from '../model/types/resource.ts'
-export type { Batch, BatchOptions, BatchResource, BatchStep, StepOptions } from './batch.ts'
-export { type Client, type ClientOptions, createClient, type VersionOf } from './client.ts'
+export {
+  type ApiVersion,
+  type Client,
+  type ClientOf,
+  type ClientOptions,
+  createClient,
+} from './client.ts'
 export { ConflictError, HttpError } from './errors.ts'
 export type { SendOptions } from './send.ts'
+export { versionOf } from './versions.ts'

@@ -1,6 +1,7 @@
 // `client.batch` and arrays of the client, over both handlers and a line that loses answers.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import { batch } from '../../src/client/batch.ts'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 
@@ -33,7 +34,7 @@ describe('client.batch', () => {
   it('does typed steps once, however often answers are lost', async () => {
     const { api, client } = shop()
     for (let at = 1; at <= 5; at++) {
-      const [order, line, read] = await client.batch(steps => {
+      const [order, line, read] = await batch(client, steps => {
         const made = steps.orders.create({ customer: 'Ann' })
         const first = steps.lines.create({ order_id: made.id, count: at })
         steps.lines.create({ order_id: made.id, count: 1 })
@@ -58,7 +59,7 @@ describe('client.batch', () => {
   it('changes nothing where a step fails, and where it is tried', async () => {
     const { api, client } = shop()
     const { id } = await client.orders.create({ customer: 'Ann' })
-    const failing = client.batch(steps => [
+    const failing = batch(client, steps => [
       steps.orders.patch(id, { customer: 'Bob' }),
       steps.lines.create({ order_id: id, count: 0 }),
     ])
@@ -66,13 +67,13 @@ describe('client.batch', () => {
       status: 400,
       errors: [{ field: 'count', step: 1 }],
     })
-    const [gone] = await client.batch(steps => [steps.orders.delete(id)], { dryRun: true })
+    const [gone] = await batch(client, steps => [steps.orders.delete(id)], { dryRun: true })
     expect(gone).toMatchObject({ id, customer: 'Ann' })
     expect(await client.orders.patch(id, { customer: 'Bob' }, { dryRun: true })).toMatchObject({
       customer: 'Bob',
     })
     expect(await api.collection('orders').read(id)).toMatchObject({ customer: 'Ann' })
-    const stale = client.batch(steps => [
+    const stale = batch(client, steps => [
       steps.orders.patch(id, { customer: 'Eve' }, { ifMatch: '"other"' }),
     ])
     await expect(stale).rejects.toMatchObject({ status: 412, errors: [{ step: 0 }] })

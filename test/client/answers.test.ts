@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { batch } from '../../src/client/batch.ts'
 import { createClient, HttpError, type SendOptions } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { serve } from './line.ts'
@@ -135,7 +136,7 @@ test.each(['.', '..', ''])('the id %j, which a URL cannot have, is a TypeError',
     cars.delete(id),
     cars.honk(id),
     cars.change(id, () => ({})),
-    connect().batch(steps => [steps.cars.read(id)]),
+    batch(connect(), steps => [steps.cars.read(id)]),
   ]
   const message = `cars: the id must be a number, or a text that a URL can have, not "${id}"`
   for (const call of calls) await expect(call).rejects.toThrow(new TypeError(message))
@@ -172,7 +173,7 @@ describe('what no api of this library answers is said to be so, and not asked ag
     count: () => open().count(),
     create: () => open().create({ price: 1 }),
     delete: () => open().delete('a'),
-    batch: () => connect().batch(steps => [steps.cars.delete('a')]),
+    batch: () => batch(connect(), steps => [steps.cars.delete('a')]),
   }
   test.each<[body: string, status: number, names: readonly string[]]>([
     ['{"errors":[null]}', 400, Object.keys(calls)],

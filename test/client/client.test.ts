@@ -291,7 +291,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars did not give this object. Give the object itself, or its id and { ifMatch }',
+      'client.cars did not give this object. Give the object itself, or { version: versionOf(it) } beside a copy',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)

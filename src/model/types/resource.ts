@@ -45,7 +45,9 @@ export interface CreateOptions<P extends BasePrincipal = Principal> extends Call
 
 /** Options of a write. Without any, a write to an item is conditional and a write to an id is not. */
 export interface WriteOptions<P extends BasePrincipal = Principal> extends CreateOptions<P> {
-  /** The version that the item must have, instead of the one that was read. */
+  /** The version that the item must have, by `versionOf`: for a copy of an item. */
+  readonly version?: string | undefined
+  /** The entity tag that the item must have, instead of the version that was read. */
   readonly ifMatch?: string | undefined
   /** Whether to write whatever version the item has. Default false. */
   readonly unconditional?: boolean | undefined
@@ -98,7 +100,7 @@ export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
  *
  * A write takes an id or an item. With an item that was read here it is conditional: it throws a
  * `ConflictError` where the item was changed since. A copy of an item (`{ ...car }`) is a `TypeError`: name
- * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
+ * its version by `version: versionOf(car)`, or say `unconditional: true`. With an id alone nothing is compared.
  */
 export interface Resource<D extends Def = UnknownDef, in out Named = AnyNames>
   extends OperationsOf<D, Named>,

@@ -81,6 +81,7 @@ const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom
 const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }
 const WRITE_RULES: Rules<WriteOptions> = {
   ...CREATE_RULES,
+  version: TEXT,
   ifMatch: ANYTHING,
   unconditional: ANYTHING,
 }

@@ -31,13 +31,48 @@ export function toProgramItem(
 }
 
 /**
+ * Gives the version of an item that was read in process: an opaque text. It belongs beside a copy, which has none, to
+ * write the copy on that condition, in process or by the client: `patch(copy, changes, { version })`.
+ * @returns `undefined` for any other object.
+ * @example
+ * import { defineApi, defineCollection, memoryStore, versionOf } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ price: z.int() }), store: memoryStore() })
+ * const api = defineApi({ collections: { cars } })
+ * const car = await api.collection(cars).create({ price: 1 })
+ * const page = JSON.stringify({ car, version: versionOf(car) }) // rendered on the server, for a browser
+ */
+export function versionOf(item: object): string | undefined {
+  const known = versions.get(item)
+  return known && `"${known.version}" ${printPath(known.collection, known.id)}`
+}
+
+/** Prints the path of an item as the client does: a dot would begin the extension of a format. */
+function printPath(name: string, id: Id): string {
+  return `${name}/${encodeURIComponent(id).replaceAll('.', '%2E')}`
+}
+
+/**
+ * Reads the version of a copy. That of another item no item has.
+ * @throws TypeError for that of an item of a client's list, which is a hash of its values
+ */
+function parseVersion(version: string, path: string): Preconditions {
+  const [tag = '', of, hash] = version.split(' ')
+  if (hash !== undefined)
+    throw new TypeError(
+      `${version} is the version of an item of a list: over HTTP those have none. Read the item, and take its version`,
+    )
+  return { ifMatch: (of === path && parseEntityTags(tag)) || [] }
+}
+
+/**
  * Reads the target of a write: an id alone sets no condition, an item that was read here must have its version.
  * @throws TypeError for an object whose version is not known, and for an item of another collection.
  */
 export function parseWriteTarget(
   { name, shape }: CollectionDefinition,
   target: unknown,
-  { ifMatch, unconditional = false }: WriteOptions = {},
+  { ifMatch, unconditional = false, version }: WriteOptions = {},
 ): { readonly id: Id; readonly preconditions: Preconditions } {
   const known = isObject(target) ? versions.get(target) : undefined
   if (known && known.collection !== name)
@@ -47,10 +82,13 @@ export function parseWriteTarget(
     throw new TypeError(`${name}: a write needs an id or an item`)
   if (ifMatch !== undefined)
     return { id, preconditions: { ifMatch: parseIfMatch(ifMatch, unconditional) } }
-  if (unconditional || !isObject(target)) return { id, preconditions: NO_PRECONDITIONS }
+  if (unconditional) return { id, preconditions: NO_PRECONDITIONS }
+  if (version !== undefined)
+    return { id, preconditions: parseVersion(version, printPath(name, id)) }
+  if (!isObject(target)) return { id, preconditions: NO_PRECONDITIONS }
   if (known) return { id, preconditions: { ifMatch: [{ weak: false, opaque: known.version }] } }
   throw new TypeError(
-    `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or say { ifMatch: … } or { unconditional: true }`,
+    `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or { version: versionOf(it) } beside a copy, or say { unconditional: true }`,
   )
 }
 

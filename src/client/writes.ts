@@ -1,0 +1,191 @@
+// The writes of one collection over HTTP: each is conditional on the version of its target.
+import type { CallOptions, ManyOptions, WriteOptions } from '../model/types/resource.ts'
+import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
+import {
+  type ClientState,
+  COLLECTION,
+  type CollectionPlace,
+  printPath,
+  remember,
+  tagOf,
+} from './place.ts'
+import { isObject, printQuery } from './query-string.ts'
+import { type CollectionReads, isCount, isList, type UntypedItem } from './reads.ts'
+import { wait } from './send.ts'
+import { hashOf, versionOf } from './versions.ts'
+
+/** Sends a write to an item or the collection. @param path what follows the path of the target. */
+export type SendWrite = (
+  method: string,
+  target: unknown,
+  body?: unknown,
+  options?: WriteOptions,
+  path?: string,
+) => Promise<unknown>
+
+/** How often `change` tries, and the first and the longest wait before it tries again, in milliseconds. */
+const MAX_CHANGES = 100
+const FIRST_CHANGE_WAIT = 10
+const MAX_CHANGE_WAIT = 1_000
+
+/** @returns what writes once, with the condition of its target or its options. */
+function createAttempt(
+  place: CollectionPlace,
+  { root, send }: ClientState,
+  { get }: CollectionReads,
+): SendWrite {
+  const { name } = place
+
+  /** @throws HttpError 412 if the item has another version. */
+  async function findTag(target: unknown, options: WriteOptions): Promise<string | undefined> {
+    const { ifMatch, unconditional } = options
+    if (ifMatch || unconditional) return ifMatch
+    const version = options.version ?? (isObject(target) ? versionOf(target) : undefined)
+    if (version === undefined) {
+      if (isObject(target)) throw foreignObject(name)
+      return undefined
+    }
+    const path = printPath(target, place)
+    const [source, of, hash] = version.split(' ')
+    if (of === path) {
+      if (!hash) return source
+      // An item of a list has no tag: it is read again.
+      const now = await get(path + source, options).catch(toUndefined)
+      if (now && hashOf(now.value) === hash) return tagOf(now.headers)
+    }
+    const message = `${path} has another version than ${version}`
+    throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
+  }
+
+  return async (method, target, body, options = {}, path = '') => {
+    const url = `${root}/${printPath(target, place)}${path}`
+    const reply = await send({
+      method,
+      url,
+      place: name + path,
+      headers: {
+        'if-match': await findTag(target, options),
+        prefer: `return=representation${options.dryRun ? ', tx=rollback' : ''}`,
+      },
+      body: toBody(body),
+      signal: options.signal,
+    })
+    // An action may give anything.
+    const { value, headers } = reply
+    const isMany = Array.isArray(body) && isList(value)
+    if (!path && !isMany && !isObject(value)) throw notAnAnswer(reply)
+    remember([value].flat(), place, tagOf(headers))
+    return value
+  }
+}
+
+/** The writes of a collection. */
+export function createWrites(place: CollectionPlace, state: ClientState, reads: CollectionReads) {
+  const attempt = createAttempt(place, state, reads)
+
+  /** Writes; on a conflict it reads the current item for the error. */
+  const write: SendWrite = async (method, target, mine, options, path) => {
+    try {
+      return await attempt(method, target, mine, options, path)
+    } catch (error) {
+      const isGone = isObject(target) && isStatus(error, 404) && !options?.unconditional
+      if (target === COLLECTION || !(isGone || isConflict(error))) throw error
+      const { signal } = options ?? {}
+      const theirs = await reads.read(target, { signal }).catch(toUndefined)
+      // A 404 of an action may be about something else.
+      throw isGone && theirs ? error : new ConflictError(error, { mine, theirs })
+    }
+  }
+
+  /** Changes or deletes all items that match. */
+  async function writeMany(
+    method: string,
+    filters: UntypedItem,
+    body: unknown,
+    { signal, maxAffected, dryRun }: ManyOptions = {},
+  ): Promise<number> {
+    const prefer = [
+      maxAffected === undefined ? [] : `max-affected=${maxAffected}`,
+      dryRun ? 'tx=rollback' : [],
+    ]
+    const reply = await state.send({
+      method,
+      url: `${state.root}/${place.name}${printQuery(filters, place)}`,
+      place: `${place.name}?`,
+      headers: { prefer: prefer.flat().join() || undefined },
+      body,
+      signal,
+    })
+    if (!isCount(reply.value)) throw notAnAnswer(reply)
+    return reply.value.count
+  }
+
+  async function change(
+    target: unknown,
+    decide: (item: UntypedItem) => unknown,
+    options: CallOptions = {},
+  ) {
+    for (let count = 1; ; count++) {
+      const item = await reads.read(target, options)
+      const body = await decide(item)
+      try {
+        return await (count < MAX_CHANGES ? attempt : write)('PATCH', item, body, options)
+      } catch (error) {
+        if (!isConflict(error) || count >= MAX_CHANGES) throw error
+      }
+      const most = Math.min(FIRST_CHANGE_WAIT * 2 ** count, MAX_CHANGE_WAIT)
+      await wait(Math.random() * most, options.signal)
+    }
+  }
+
+  return {
+    write,
+    create: (item: unknown, options?: WriteOptions) => write('POST', COLLECTION, item, options),
+    replace: (target: unknown, item: unknown, options?: WriteOptions) =>
+      write('PUT', target, item, options),
+    patch: (target: unknown, changes: unknown, options?: WriteOptions) =>
+      write('PATCH', target, changes, options),
+    change,
+    delete: (target: unknown, options?: WriteOptions) =>
+      write('DELETE', target, undefined, options),
+    patchMany: (filters: UntypedItem, changes: unknown, options?: ManyOptions) =>
+      writeMany('PATCH', filters, changes, options),
+    deleteMany: (filters: UntypedItem, options?: ManyOptions) =>
+      writeMany('DELETE', filters, undefined, options),
+  }
+}
+
+/** Creates the error for a copy, and for an item of another library. */
+export function foreignObject(name: string): TypeError {
+  return new TypeError(
+    `client.${name} did not give this object. Give the object itself, or { version: versionOf(it) } beside a copy`,
+  )
+}
+
+function isStatus(error: unknown, status: number): error is HttpError {
+  return error instanceof HttpError && error.status === status
+}
+
+function isConflict(error: unknown): error is HttpError {
+  return (
+    isStatus(error, 412) || (isStatus(error, 409) && error.errors[0]?.type === 'changed_meanwhile')
+  )
+}
+
+/** Returns nothing for a 404, and throws any other error. */
+function toUndefined(error: unknown): undefined {
+  if (!isStatus(error, 404)) throw error
+}
+
+/** Converts a value with files to a form; its other properties are parts of JSON. */
+function toBody(value: unknown): unknown {
+  if (!isObject(value) || !Object.values(value).some(each => each instanceof Blob)) return value
+  const form = new FormData()
+  for (const [name, each] of Object.entries(value)) {
+    const type = 'application/json'
+    if (each !== undefined) {
+      form.append(name, each instanceof Blob ? each : new Blob([JSON.stringify(each)], { type }))
+    }
+  }
+  return form
+}
