@@ -2,7 +2,6 @@
 
 import { buildAccess } from './auth/access.ts'
 import type { Principal } from './auth/scheme.ts'
-import { toPath } from './base/paths.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
@@ -26,6 +25,7 @@ import {
   findReferences,
   relateCollections,
 } from './model/compile/compile-references.ts'
+import { compileSearch, readSearchOption } from './model/compile/compile-search.ts'
 import { checkViews } from './model/compile/compile-views.ts'
 import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
@@ -205,7 +205,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   if (roles) {
     checkWriteOnly(name, roles, {
       sort: sort.map(({ path }) => path.join('.')),
-      search: options.search ?? [],
+      search: readSearchOption(options)?.fields ?? [],
       groups: options.groups ?? [],
       indexes: shape.indexes.flat(),
       unique: shape.unique.flat(),
@@ -247,11 +247,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name),
-    search: options.search?.map(dotted => {
-      const isText = holdsText(requireField(name, fields, 'search', dotted))
-      assertValid(isText, `${name}: search looks through texts; "${dotted}" holds none`)
-      return toPath(dotted)
-    }),
+    search: compileSearch(options, readSearchOption(options), fields),
     groups: compileGroups(options, fields),
     total: options.total ?? 'exact',
     parents: findParents(name, references),
@@ -343,6 +339,7 @@ function buildShape(options: Declaration): Shape {
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
   const { parents, references, relation, unique = [], indexes = [] } = options
+  const searched = readSearchOption(options)
   const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => {
       const paths = typeof set === 'string' ? [set] : set
@@ -367,13 +364,9 @@ function buildShape(options: Declaration): Shape {
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),
+    ...(searched?.fold && { search: searched.fields }),
   }
   return Object.freeze(shape)
-}
-
-/** Whether a search finds anything in a field. */
-function holdsText({ kind }: Field): boolean {
-  return kind === 'string' || kind === 'date' || kind === 'date-time'
 }
 
 /** Builds the `Cache-Control` for clients with credentials: no shared cache may keep the answer (RFC 9111 §5.2.2). */

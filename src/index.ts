@@ -64,6 +64,7 @@ export type {
   Target,
   WriteOptions,
 } from './model/types/resource.ts'
+export type { SearchOptions } from './model/types/search.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { versionOf } from './operations/in-process/program-items.ts'
 export { sweepBlobs } from './operations/write/uploads.ts'

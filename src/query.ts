@@ -33,13 +33,8 @@ import { type RequestedParts, readSelected, takesInclude } from './query/selecte
 import { parseWhere, WHERE } from './query/where.ts'
 import { type Fields, findField, unknownField } from './schema/fields.ts'
 import type { Filter } from './store/filter.ts'
-import {
-  type Search,
-  type Selection,
-  type SortKey,
-  searchWords,
-  withTieBreak,
-} from './store/selection.ts'
+import { splitWords } from './store/search.ts'
+import { type Search, type Selection, type SortKey, withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 
 export { RESERVED } from './query/filters.ts'
@@ -68,6 +63,8 @@ export interface QueryOptions {
   readonly ordered?: boolean
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
+  /** Whether the search compares folded texts: see `Search`. Default true. */
+  readonly folds?: boolean
   /** How much a request may ask for. Default: the `limits` of an api. */
   readonly limits?: QueryLimits
 }
@@ -138,7 +135,8 @@ export function readQuery(
  * single-valued parameter sent twice, and more than the limits allow.
  */
 export function compileQueryReader(options: QueryOptions): QueryReader {
-  const { fields, selectable = fields, id, search: searched, limits = LIMITS } = options
+  const { fields, selectable = fields, id, limits = LIMITS } = options
+  const { search: searched, folds = true } = options
   const scope = options.scope ?? { ...NO_SCOPE, fields, readable: selectable, selectable }
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
@@ -188,7 +186,9 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
         ? readSelected(parameters, scope, issues, limits)
         : undefined
     const search =
-      searched && seen.has('q') ? readSearch(parameters, searched, limits, issues) : undefined
+      searched && seen.has('q')
+        ? readSearch(parameters, searched, folds, limits, issues)
+        : undefined
     const where: Filter[] = []
     const related: ParsedFilter[] = []
     let count = groups.length
@@ -264,12 +264,13 @@ function checkSortKeys(keys: readonly SortKey[], scope: QueryScope, issues: Issu
 function readSearch(
   parameters: readonly Parameter[],
   paths: readonly Path[],
+  fold: boolean,
   limits: QueryLimits,
   issues: Issue[],
 ): Search | undefined {
   const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
-  const words = searchWords(text)
+  const words = splitWords(text)
   const long = words.find(word => word.length > limits.pattern)
   const add = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })
@@ -277,5 +278,5 @@ function readSearch(
     add(`${words.length} words; at most ${limits.words} are allowed`, 'too_many_words')
   }
   if (long !== undefined) add(`a word of ${tooLong(long, limits)}`, 'pattern_too_long')
-  return { text, paths }
+  return { text, paths, fold }
 }

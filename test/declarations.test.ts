@@ -162,7 +162,17 @@ describe('a TypeError of a collection', () => {
     [
       'a search in nothing',
       { search: [] },
-      /search must be an array of at least 1, each a string, not \[\]/,
+      /search must be a list of fields, or \{ fields: \['name'\], fold: false \}, not \[\]/,
+    ],
+    [
+      'a search with an unknown option',
+      { search: { fields: ['color'], folds: true } as never },
+      /cars, search: .*folds/,
+    ],
+    [
+      'a search in no fields',
+      { search: { fold: true } as never },
+      /cars, search: fields must be an array of at least 1, each a string/,
     ],
     ['a unique set of nothing', { unique: [[]] }, /unique must be .*not empty, not \[\[\]\]/],
     ['an index of nothing', { indexes: [[]] }, /indexes must be .*not empty, not \[\[\]\]/],

@@ -48,6 +48,7 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
       ordered: shape.identity.ordered !== false,
       ...(search && { search }),
+      folds: shape.search !== undefined,
     })
   },
 )

@@ -8,7 +8,7 @@ import type { DatabaseName, ForeignKey } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
 import { type Fragment, print } from './databases/sql-text.ts'
 import { describeStore, type StoreDescription } from './relations.ts'
-import { tableStatements } from './table/create-table.ts'
+import { extraStatements, tableStatements } from './table/create-table.ts'
 import { addKey } from './table/foreign-keys.ts'
 import { TableMapping } from './table/table-mapping.ts'
 
@@ -73,7 +73,7 @@ export function createTablesSql(
       keys.push({ table: name, column: id.column, type: id.made, field, onDelete, circular })
     }
     const mapping = new TableMapping(shape, database, table, undefined, keys)
-    statements.push(...tableStatements(mapping), ...(mapping.trigger?.statements ?? []))
+    statements.push(...tableStatements(mapping), ...extraStatements(mapping))
     last.push(...mapping.keys.filter(key => key.circular).map(key => addKey(key, mapping)))
     done.set(store, true)
   }

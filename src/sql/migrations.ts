@@ -9,7 +9,7 @@ import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase } from './session/shared-database.ts'
 import { readCatalog } from './table/catalog.ts'
-import { addColumn, tableStatements } from './table/create-table.ts'
+import { addColumn, extraStatements, tableStatements } from './table/create-table.ts'
 import { TableMapping, type TableMappingOptions } from './table/table-mapping.ts'
 /**
  * Prints the statements that create the table, its indexes, and the trigger that renews the version of a row which
@@ -30,7 +30,7 @@ export function createTableSql(
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
   const { database = 'sqlite', table, columns, version } = options
   const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
-  const statements = [...tableStatements(mapping), ...(mapping.trigger?.statements ?? [])]
+  const statements = [...tableStatements(mapping), ...extraStatements(mapping)]
   return statements.map(each => print(each, mapping.database).sql)
 }
 

@@ -14,9 +14,16 @@ import { buildReads, type Reads } from './statements/reads.ts'
 import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
+import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { buildUpdateAll } from './statements/update-all.ts'
 import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
-import { addColumn, isAddable, tableStatements } from './table/create-table.ts'
+import {
+  addColumn,
+  extraStatements,
+  isAddable,
+  listUnfolded,
+  tableStatements,
+} from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
 import { TableMapping } from './table/table-mapping.ts'
 /** The operations on a table, once its catalog is read. */
@@ -29,6 +36,7 @@ export interface Table {
   readonly reads: Reads
   readonly each: EachReader
   readonly countBy: CountRows
+  readonly unfolded: UnfoldedRows
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
   readonly target: KeyTarget | undefined
@@ -57,6 +65,9 @@ export async function openTable(
     options,
     keys,
   )
+  const unfolded = new UnfoldedRows(mapping)
+  if (options.migrate) await unfolded.fold(session)
+  const isUnfolded = !options.migrate && (await unfolded.exist(session))
   const isExact = catalog.isExact(mapping, 'change')
   const unfilled = catalog.listUnfilled(mapping)
   const records = createRecords(database, mapping.table, options.clock)
@@ -71,7 +82,11 @@ export async function openTable(
     target: catalog.targetOf(mapping),
     kept,
     takesCreates: unfilled.length === 0,
-    advice: [...advice, ...adviseUnfilled(unfilled, mapping)],
+    advice: [
+      ...advice,
+      ...(isUnfolded ? [adviseFolding(mapping)] : []),
+      ...adviseUnfilled(unfilled, mapping),
+    ],
     rows,
     creates: buildCreates(
       mapping,
@@ -85,7 +100,12 @@ export async function openTable(
     reads,
     each: new EachReader(mapping, reads.list),
     countBy: buildCountBy(mapping, walk),
+    unfolded,
   }
+}
+
+function adviseFolding({ table }: TableMapping): string {
+  return `${table} has rows of other programs whose texts are not folded for searches, so that each search folds them. Set migrate: true, which folds them at the start`
 }
 
 function adviseUnfilled(unfilled: readonly string[], { table }: TableMapping): string[] {
@@ -113,18 +133,28 @@ async function createAndCheck(
       statement && runner.run(compile(database, statement))
     const isNew = makes && !(await hasTable(blank, runner))
     await run(makeTable)
+    if (isNew) for (const statement of extraStatements(blank)) await run(statement)
     let catalog = await readCatalog(blank.table, database, runner)
     const missing = catalog.findMissing(blank)
     if (migrate && missing.length > 0 && missing.every(isAddable)) {
       for (const column of missing) await run(addColumn(column, blank))
       catalog = await readCatalog(blank.table, database, runner)
     }
-    const mapping = new TableMapping(shape, database, options, catalog.typeOf, keys)
+    const map = (folded: readonly string[]) =>
+      new TableMapping(shape, database, options, catalog.typeOf, keys, folded)
+    let mapping = map(catalog.folded)
     // Before the indexes: one on a missing column would be an error of the database.
     catalog.check(mapping)
-    for (const statement of [...others, ...(isNew ? (blank.trigger?.statements ?? []) : [])]) {
-      await run(statement)
-    }
+    for (const statement of others) await run(statement)
+    const hasTrigger = catalog.hasTrigger(mapping)
+    const added =
+      migrate && catalog.isTable && hasTrigger !== undefined ? listUnfolded(mapping) : []
+    if (added.length > 0) {
+      for (const column of added) await run(addColumn(column, mapping))
+      mapping = map([...catalog.folded, ...added.map(({ column }) => column)])
+      for (const statement of extraStatements(mapping)) await run(statement)
+      catalog = await readCatalog(blank.table, database, runner)
+    } else if (!hasTrigger && catalog.folded.length > 0) mapping = map([])
     return { mapping, catalog, ...(await readKeys(mapping, catalog.typeOf, runner)) }
   }, makes)
 }

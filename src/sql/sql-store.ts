@@ -10,9 +10,15 @@ import {
   UnstorableError,
 } from '../store/errors.ts'
 import { BATCH_BYTES, BATCH_ITEMS } from '../store/page.ts'
-import { type Selection, sortKeyOf } from '../store/selection.ts'
+import { type FilterSet, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
-import { type KeySlice, type Shape, type Store, throwIfAborted } from '../store/store.ts'
+import {
+  type KeySlice,
+  type ListOptions,
+  type Shape,
+  type Store,
+  throwIfAborted,
+} from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
@@ -152,12 +158,18 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     const write: WithTable = work =>
       access((opened, on) => work(opened, on).catch(error => rethrow(error, opened)))
     /** Reads the table and those that its filters reach into. */
-    const read = <T>(
-      { where }: Pick<Selection, 'where'>,
-      work: (table: Table, on: StatementSession) => Promise<T>,
+    const read = <S extends FilterSet, T>(
+      selection: S,
+      work: (table: Table, on: StatementSession, selection: S) => Promise<T>,
+      call?: ListOptions,
     ): Promise<T> => {
-      const run = () => access(work)
-      const others = listStores(where)
+      const run = () =>
+        selection.search
+          ? access(async (opened, on) =>
+              work(opened, on, await opened.unfolded.prepare(on, selection, call)),
+            )
+          : access((opened, on) => work(opened, on, selection))
+      const others = listStores(selection.where)
       if (others.length === 0) return run()
       return Promise.all(others.map(each => members.get(each)?.open())).then(run)
     }
@@ -167,22 +179,23 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       database: shared,
       hashesValues: options.version === false,
       get: (...input) => access(({ sets }, on) => sets.get(on, ...input)),
-      list: (...input) => read(input[0], ({ reads }, on) => reads.list(on, ...input)),
+      list: (selection, slice, mode, call) =>
+        read(selection, ({ reads }, on, wanted) => reads.list(on, wanted, slice, mode, call), call),
       async count(filters, mode, call) {
         throwIfAborted(call)
         if (mode === 'none') return undefined
-        return read(filters, ({ reads }, on) => reads.total(on, filters, mode, call))
+        return read(filters, ({ reads }, on, wanted) => reads.total(on, wanted, mode, call), call)
       },
-      countBy: (filters, ...input) =>
-        read(filters, ({ countBy }, on) => countBy(on, filters, ...input)),
+      countBy: (filters, grouping, call) =>
+        read(filters, ({ countBy }, on, wanted) => countBy(on, wanted, grouping, call), call),
       stream(selection, call) {
         let key: KeySlice['key']
         let ended = false
         return iterate(async () => {
           if (ended) return undefined
           const slice = { limit: BATCH_ITEMS, key, backward: false }
-          const { items, more } = await read(selection, ({ reads }, on) =>
-            reads.list(on, selection, slice, 'none', call, BATCH_BYTES),
+          const { items, more } = await read(selection, ({ reads }, on, wanted) =>
+            reads.list(on, wanted, slice, 'none', call, BATCH_BYTES),
           )
           const end = items.at(-1)
           if (!end) return undefined
@@ -196,7 +209,11 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
       getMany: (...input) => access(({ sets }, on) => sets.getMany(on, ...input)),
       listEach: (path, ids, selection, limit, call) =>
-        read(selection, ({ each }, on) => each.list(on, [path, ids, selection, limit], call)),
+        read(
+          selection,
+          ({ each }, on, wanted) => each.list(on, [path, ids, wanted, limit], call),
+          call,
+        ),
       createAll: (...input) => write(({ creates }, on) => creates.createAll(on, ...input)),
       updateAll: (...input) => write(({ updateAll }, on) => updateAll(on, ...input)),
       deleteAll: (...input) => write(({ sets }, on) => sets.deleteAll(on, ...input)),

@@ -16,6 +16,7 @@ export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../s
 export type { Aggregate, DatePart, Group, Grouping, GroupKey } from '../store/groups.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export { toPage } from '../store/page.ts'
+export { foldText, searchWords } from '../store/search.ts'
 export {
   comparer,
   keyComparer,
@@ -24,7 +25,6 @@ export {
   type Search,
   type Selection,
   type SortKey,
-  searchWords,
   sortKeyOf,
 } from '../store/selection.ts'
 export { mergeShapes } from '../store/shapes.ts'

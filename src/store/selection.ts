@@ -14,6 +14,7 @@ import {
   type Operator,
   type WithinFilter,
 } from './filter.ts'
+import { foldText, isAscii, lowerAscii, searchWords } from './search.ts'
 
 /** One key of a sort: a path and its direction. */
 export interface SortKey {
@@ -21,10 +22,15 @@ export interface SortKey {
   readonly descending: boolean
 }
 
-/** A text search: every word stands in one of the fields, ASCII letters in either case. */
+/** A text search: every word stands in one of the fields. */
 export interface Search {
   readonly text: string
   readonly paths: readonly Path[]
+  /**
+   * Whether words and texts are compared folded, without diacritics and capital letters, as `foldText` does it. False:
+   * as they are, ASCII letters in either case.
+   */
+  readonly fold: boolean
 }
 
 /** Filters, which must all hold, and a search. */
@@ -267,24 +273,21 @@ function isPair(text: string, at: number): boolean {
   return leads && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
 }
 
-/** The different words of a search, ASCII letters in lower case. */
-export function searchWords(text: string): string[] {
-  const words = lowerAscii(text).split(/\s+/)
-  return [...new Set(words)].filter(word => word !== '')
-}
+/** Beyond ASCII a character takes so many times as long to fold. */
+const FOLD_FACTOR = 4
 
-/** Lower case for A to Z alone: what all stores can do alike. */
-function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
-}
-
-function searchTest({ text, paths }: Search, effort: Effort): (item: Item) => boolean {
-  const words = searchWords(text)
+function searchTest({ text, paths, fold }: Search, effort: Effort): (item: Item) => boolean {
+  const words = searchWords(text, fold)
+  const toComparable = fold ? foldText : lowerAscii
   return item => {
     const texts = paths.map(path => getValue(item, path)).filter(value => typeof value === 'string')
-    for (const { length } of texts) spend(effort, length + words.length * (length >> LITERAL_SHIFT))
-    const lowered = texts.map(lowerAscii)
-    return words.every(word => lowered.some(value => value.includes(word)))
+    for (const each of texts) {
+      const { length } = each
+      const factor = fold && !isAscii(each) ? FOLD_FACTOR : 1
+      spend(effort, length * factor + words.length * (length >> LITERAL_SHIFT))
+    }
+    const comparable = texts.map(toComparable)
+    return words.every(word => comparable.some(value => value.includes(word)))
   }
 }
 

@@ -32,6 +32,9 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     ...(updatedAt !== undefined && { updatedAt }),
     unique: distinct([...one.unique, ...other.unique]),
     indexes: distinct([...one.indexes, ...other.indexes]),
+    ...((one.search || other.search) && {
+      search: [...new Set([...(one.search ?? []), ...(other.search ?? [])])],
+    }),
   }
 }
 

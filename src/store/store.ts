@@ -50,6 +50,8 @@ export interface Shape {
   readonly unique: readonly (readonly string[])[]
   /** Dotted paths, or sets of them, that lists filter and sort by. */
   readonly indexes: readonly (readonly string[])[]
+  /** Dotted paths of the texts that searches compare folded; absent where there are none. */
+  readonly search?: readonly string[] | undefined
 }
 
 /** A field whose values are ids of the items of another store in the same database, and what their deletion does. */
@@ -244,9 +246,7 @@ export interface Store {
    * Counts the items that pass the filters and the search by their groups, in any order. Items that are written
    * meanwhile may count or not. Absent where the store cannot: `GET /cars/count?by=` is then a 400.
    * @throws HttpError 400, or gives an infinite value, for a sum that no number can be.
-   * @example
-   * const byColor = { keys: [{ path: ['color'] }], aggregates: [], limit: 1000 }
-   * const groups = await store.countBy?.({ where: [] }, byColor)
+   * @example await store.countBy?.(all, { keys: [{ path: ['color'] }], aggregates: [], limit: 1000 })
    */
   countBy?(
     selection: FilterSet,

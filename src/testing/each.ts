@@ -66,7 +66,7 @@ const listings: Checks = {
     assert.deepEqual(await codesOf(store, 'name', NAMES, { where }), ['', 'A', '', '', 'E', '', ''])
     const either = { operator: 'any', filters: [filter('code', 'in', 'h'), ...where] } as const
     assert.deepEqual(await codesOf(store, 'name', ['alpha'], { where: [either] }), ['Ah'])
-    const search = { text: 'I', paths: [['code']] }
+    const search = { text: 'I', paths: [['code']], fold: true }
     assert.deepEqual(await codesOf(store, 'name', ['alpha', ''], { search }), ['i', ''])
   },
   async 'listEach lists at most so many of each id, and of all ids together but of one'(store) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Scalar } from '../base/values.ts'
 import type { Filter, Operator } from '../store/filter.ts'
-import type { FilterSet } from '../store/selection.ts'
+import { type FilterSet, matcher } from '../store/selection.ts'
 import type { Store } from '../store/store.ts'
 import {
   ALL,
@@ -219,6 +219,25 @@ const SEARCHES: readonly (readonly [text: string, expected: string])[] = [
   ['clio', 'AB'],
 ]
 
+/** Names, and words that find them: folded, and as they are but for capital letters of ASCII. */
+const FOLDED: readonly (readonly [
+  name: string,
+  folded: readonly string[],
+  plain: readonly string[],
+])[] = [
+  ['Mégane', ['megane', 'MÉGANE', 'me\u0301gane', 'gane'], ['mégane', 'MéGANE', 'gane']],
+  ['STRASSE', ['strasse', 'ｓｔｒａｓｓｅ'], ['strasse']],
+  ['Straße', ['STRAẞE', 'straße', 'stra'], ['straße', 'stra']],
+  ['İzmir Ilık ı', ['izmir', 'i\u0307zmir', 'ilık', 'ı'], ['ilık', 'ı', 'İ']],
+  ['한국어', ['한국', '\u1112\u1161\u11ab', 'ᄒ'], ['한국', '국어']],
+  ['ΟΔΟΣ οδός', ['οδος', 'ΟΔΌΣ', 'οδοσ', 'σ'], ['ΟΔΟΣ', 'δό']],
+  ['ﬁn Ⅷ ½ ¨x', ['fin', 'viii', '1⁄2', '¨x', 'x'], ['ﬁn', '½', '¨x']],
+  ['हिन्दी ไทย', ['हिन्दी', 'ไทย'], ['हिन्दी', 'ไทย']],
+  ['が ❤\ufe0f', ['か', '❤', '❤\ufe0f'], ['が', '❤']],
+  ['Å Ω K', ['å', 'a', 'ω', 'k'], ['Å', 'Ω', 'K']],
+  ['\u{10FFFF}\u0301 z\u0338', ['\u{10FFFF}', 'z'], ['\u{10FFFF}', 'z\u0338']],
+]
+
 /** Asserts that a list and a count find the items with these codes. */
 export async function finds(store: Store, filters: FilterSet, expected: string): Promise<void> {
   const { items, total } = await store.list({ ...filters, sort: by() }, ALL, 'exact')
@@ -247,8 +266,45 @@ const filters: Checks = {
     const where = [filter('code', 'lt', 'G')]
     const paths = [['name'], ['code'], ['model', 'name']]
     for (const [text, expected] of SEARCHES) {
-      await finds(store, { where, search: { text, paths } }, expected)
+      await finds(store, { where, search: { text, paths, fold: true } }, expected)
     }
+  },
+  async 'a search that folds regards neither diacritics nor capital letters, whatever the script'(
+    store,
+  ) {
+    for (const [at, [name]] of FOLDED.entries())
+      await store.create({ code: `F${at}`, name, price: 0 })
+    const { items } = await store.list({ where: [], sort: by() }, ALL, 'none')
+    for (const fold of [true, false]) {
+      const words = new Set(FOLDED.flatMap(([, folded, plain]) => (fold ? folded : plain)))
+      for (const text of words) {
+        const search = { text, paths: [['name']], fold }
+        const found = await store.list({ where: [], search, sort: by() }, ALL, 'exact')
+        const matches = matcher({ where: [], search }, new Map())
+        const expected = items.filter(({ item }) => matches(item))
+        assert.equal(codes(found.items), codes(expected), JSON.stringify(search))
+        assert.equal(found.total, expected.length)
+        const isOwn = ([, folded, plain]: (typeof FOLDED)[number]) =>
+          (fold ? folded : plain).includes(text)
+        const own = FOLDED.findIndex(isOwn)
+        assert.ok(codes(found.items).includes(`F${own}`), JSON.stringify([text, fold]))
+      }
+    }
+  },
+  async 'a change is searched as it is, not as it was'(store) {
+    const { id, version } = await store.create({ code: 'A', name: 'Mégane', price: 0 })
+    const finds = async (text: string) => {
+      const search = { text, paths: [['name'], ['model', 'name']], fold: true }
+      return (await store.count({ where: [], search }, 'exact')) === 1
+    }
+    const values = { code: 'A', name: 'Zoé', price: 0, model: { name: 'Électrique' } }
+    const changed = await store.update(id, version, values)
+    assert.deepEqual(
+      [await finds('MEGANE'), await finds('zoe'), await finds('electrique zoe')],
+      [false, true, true],
+    )
+    await store.update(id, changed?.version ?? '', { code: 'A', price: 0 })
+    assert.deepEqual([await finds('zoe'), await finds('electrique')], [false, false])
   },
   async 'filters bound the creation date and the id'(store) {
     const [, , { id, version, item }] = await fill(store)

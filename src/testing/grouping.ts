@@ -201,7 +201,7 @@ const grouping: Checks = {
       [[true], 1, 10],
     ]
     await groups(store, ['sold'], ['sum price'], some, { where })
-    const search = { text: 'CLIO', paths: [['model', 'name']] }
+    const search = { text: 'CLIO', paths: [['model', 'name']], fold: true }
     const clios: Expected[] = [[['Clio'], 2, 20.5]]
     await groups(store, ['model.name'], ['sum price'], clios, { where, search })
     const nothing = [filter('code', 'in', 'none')]

@@ -49,7 +49,7 @@ const SORTS: readonly (readonly [sort: string, expected: string])[] = [
   ['model.year,model.name', 'DEFGBCA'],
 ]
 
-const SEARCH = { text: 'a', paths: [['name'], ['code']] }
+const SEARCH = { text: 'a', paths: [['name'], ['code']], fold: true }
 
 /** Selections, and the codes of the samples in them. */
 const SELECTIONS: readonly (readonly [FilterSet, string])[] = [
@@ -110,7 +110,7 @@ const order: Checks = {
   },
   async 'a stream yields the whole selection in order, in batches'(store) {
     await createMany(store, 803)
-    const search = { text: '1', paths: [['code']] }
+    const search = { text: '1', paths: [['code']], fold: true }
     const selections: readonly Selection[] = [
       { where: [], sort: by('-price') },
       { where: [filter('price', 'gt', 2)], sort: by() },

@@ -68,6 +68,7 @@ export function shapeWith(ids: Identity['kind']): Shape {
     updatedAt: 'updated_at',
     unique: [['code'], ['model.name', 'model.year']],
     indexes: [['price'], ['name', 'seats'], ['model.year'], ['at']],
+    search: ['name', 'code', 'model.name'],
   }
 }
 

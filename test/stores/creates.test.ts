@@ -9,11 +9,13 @@ import { sqlStore } from '../../src/sql/index.ts'
 import { type KeyedStore, toKeyedStore } from '../../src/store/keyed-store.ts'
 import type { Id, Shape, Store } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
-import { by, SHAPE } from './selections.ts'
+import { by, SHAPE as SEARCHED } from './selections.ts'
 import { closing, newTable } from './several.ts'
 import { newFile, openDatabase } from './sqlite.ts'
 
 usePostgres()
+
+const SHAPE: Shape = { ...SEARCHED, search: undefined }
 
 type Open = (onStatement: (statement: CompiledQuery) => void) => Promise<Kysely<unknown>>
 

@@ -122,7 +122,7 @@ describe('an index', () => {
     (await (await few(24)).list(...parameters)).items.map(({ item }) => item.id)
 
   test('is walked for a search without a total', async () => {
-    const search = { text: 'note 1', paths: [['note']] }
+    const search = { text: 'note 1', paths: [['note']], fold: true }
     const found = await idsOf({ where: [], sort: by(''), search }, { limit: 3, offset: 1 }, 'none')
     expect(found).toEqual([11, 12, 13])
   })

@@ -200,7 +200,7 @@ test('tables print as statements for a migration', () => {
   const { createdAt, updatedAt, ...undated } = shape
   const [table, ...others] = createTableSql(undated, { database: 'postgres' })
   expect(table).toBe(
-    'create table if not exists "cars" ("id" bigint primary key not null, "color" text collate "C" not null, "price" double precision, "at" text collate "C", "model" json, "version" text collate "C" not null)',
+    'create table if not exists "cars" ("id" bigint primary key not null, "color" text collate "C" not null, "price" double precision, "at" text collate "C", "model" json, "rest_search_model.name" text collate "C", "version" text collate "C" not null)',
   )
   expect(others.slice(0, 3)).toEqual([
     `create unique index if not exists "cars_unique_color_model.name" on "cars" ("color", ((("model")::json ->> 'name') collate "C"))`,

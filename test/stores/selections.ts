@@ -48,6 +48,7 @@ export const SHAPE: Shape = {
   updatedAt: 'updated_at',
   unique: [],
   indexes: [['color'], ['price'], ['year'], ['color', 'year'], ['model.year'], ['at']],
+  search: ['note', 'model.name'],
 }
 
 export const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
@@ -182,6 +183,7 @@ const sort = fc
 const search = fc.record({
   text: word.filter(each => each.trim() !== ''),
   paths: fc.constant([['note'], ['model', 'name']]),
+  fold: fc.boolean(),
 })
 const run = fc.record({
   items: fc.array(item, { minLength: 1, maxLength: 15 }),

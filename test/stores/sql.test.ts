@@ -547,7 +547,7 @@ test('tables print as statements for a migration', () => {
   }
   const [table, ...others] = createTableSql({ ...shape, indexes: [['color'], ['model.year']] })
   expect(table).toBe(
-    'create table if not exists "cars" ("id" INTEGER primary key not null, "color" TEXT not null, "at" TEXT, "model" TEXT, "created_at" TEXT not null, "version" TEXT not null)',
+    'create table if not exists "cars" ("id" INTEGER primary key not null, "color" TEXT not null, "at" TEXT, "model" TEXT, "created_at" TEXT not null, "rest_search_model.name" TEXT, "version" TEXT not null)',
   )
   expect(others.slice(0, 4)).toEqual([
     `create unique index if not exists "cars_unique_color_model.name" on "cars" ("color", (json_extract("model", '$."name"')))`,
@@ -559,6 +559,8 @@ test('tables print as statements for a migration', () => {
     'create table if not exists "rest_sequences" ("na',
     'create table if not exists "rest_idempotency" ("',
     'create index if not exists "rest_idempotency_by_',
-    'create trigger if not exists "cars_renew_version',
+    'create index if not exists "cars_rest_search_mod',
+    'drop trigger if exists "cars_renew_version"',
+    'create trigger "cars_renew_version" after update',
   ])
 })

@@ -14,6 +14,7 @@ import type { Operation } from '../types/operation.ts'
 import type { ReferenceOptions } from '../types/references.ts'
 import type { Member, Resource } from '../types/resource.ts'
 import type { RowPolicy } from '../types/row-policy.ts'
+import type { SearchOptions } from '../types/search.ts'
 
 /** The options that name no field. */
 export interface PlainOptions {
@@ -207,8 +208,14 @@ export interface CollectionOptions<
    * changes everything. An action checks the owner itself. Who may see items depends on `visible`. Default none.
    */
   readonly owner?: Among<Owner, FieldOf<S>> | OwnerOptions<Among<Owner, FieldOf<S>>> | undefined
-  /** The text fields that `GET /<name>/search?q=` searches. Default: no search. */
-  readonly search?: readonly Among<Search, PathIn<S>>[] | undefined
+  /**
+   * The text fields that `GET /<name>/search?q=` searches, without regard to diacritics and capital letters, unless
+   * `{ fields, fold: false }` says otherwise. Default: no search.
+   */
+  readonly search?:
+    | readonly Among<Search, PathIn<S>>[]
+    | SearchOptions<Among<Search, PathIn<S>>>
+    | undefined
   /**
    * The fields by which items may be counted: `GET /<name>/count?by=color&sum=price`, and of a date by its day, month
    * and year, `by=created_at:month`. A count may name up to four of them, and has at most 1,000 groups. Default none.

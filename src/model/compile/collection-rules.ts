@@ -21,6 +21,7 @@ import type { Action, Declaration } from '../types/declaration.ts'
 import { FILTER_OPERATIONS, OPERATIONS } from '../types/operation.ts'
 import { OWNER, ROLES } from './compile-field-roles.ts'
 import { REFERENCE } from './compile-references.ts'
+import { SEARCHED } from './compile-search.ts'
 
 /**
  * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a
@@ -79,7 +80,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   parents: recordOf(REFERENCE),
   references: recordOf(REFERENCE),
   relation: recordOf(REFERENCE),
-  search: listOf(TEXT, 1),
+  search: SEARCHED,
   groups: listOf(TEXT, 1),
   operations: listOf(oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
   actions: OBJECT,

@@ -102,6 +102,7 @@ function buildReaders(
     defaultLimit: collection.defaultLimit,
     maxLimit: collection.maxLimit,
     byOffset: collection.store.pages === 'offset',
+    folds: shape.search !== undefined,
   }
   const searched = compileListReader({ ...options, ...(search && { search }) })
   // The clients of the dialects search by `q` on the list itself.

@@ -32,6 +32,16 @@ export interface VersionedRow {
   readonly version: string
   /** The time of the last write, where rows have one. */
   readonly updated: string | undefined
+  /** The columns that keep texts folded. */
+  readonly folded: readonly FoldedText[]
+  /** How a version ends whose writer has folded all these texts. */
+  readonly sign: string
+}
+
+/** A column that keeps a text folded, and the column that the text is in. */
+export interface FoldedText {
+  readonly column: string
+  readonly source: string
 }
 
 export interface VersionTrigger {
@@ -113,7 +123,10 @@ export interface SqlDatabase extends PlaceholderStyle {
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
-  /** Builds the trigger that renews the version of a row which a statement changes without a new one. */
+  /**
+   * Builds the trigger that renews the version of a row which a statement changes without a new one. It empties the
+   * folded texts of what other programs change: their versions do not end in the sign.
+   */
   renewVersion(row: VersionedRow): VersionTrigger
   /** The condition that a column has a foreign key of its own to another, which each statement checks. */
   hasKey(table: string, column: string, target: KeyTarget): Fragment
@@ -156,8 +169,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   instant(text: Fragment): Fragment
   /** The condition that a text matches a pattern, case-sensitive. */
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
-  /** The condition that a text contains a word, in which ASCII letters are lower case; the text's may be either. */
-  contains(text: Fragment, word: string): Fragment
+  /** The condition that a text contains another one. */
+  contains(text: Fragment, part: string): Fragment
   /** The sum of numbers; where they overflow it may be an error. */
   sum(value: Fragment): Fragment
   /**

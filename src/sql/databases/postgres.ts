@@ -147,18 +147,33 @@ export const postgres: SqlDatabase = {
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
   enforcesKeys: sql`true`,
-  renewVersion({ table, version, updated }) {
+  renewVersion({ table, version, updated, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = shorten(`${own}_renew_version`, NAME_BYTES)
     const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
+    const [now, before] = [sql`new.${sql.id(version)}`, sql`old.${sql.id(version)}`]
     const time = updated === undefined ? sql`` : sql`new.${sql.id(updated)} = clock_timestamp(); `
-    const text = sql`begin new.${sql.id(version)} = gen_random_uuid()::text; ${time}return new; end`
-      .text
+    const renew = sql`${now} = gen_random_uuid()::text; ${time}`
+    const changes = (column: string, not = '') =>
+      sql`new.${sql.id(column)}::text is ${sql.raw(not)}distinct from old.${sql.id(column)}::text`
+    const empty = folded.map(({ column, source }) => {
+      return sql`if ${changes(source)} then new.${sql.id(column)} = null; end if; `
+    })
+    const work =
+      empty.length === 0
+        ? renew
+        : sql`if ${now} = ${before} then ${renew}end if; ${sql.join(empty, '')}`
+    const { text } = sql`begin ${work}return new; end`
+    const keeps = folded.map(({ column }) => changes(column, 'not '))
+    const isOfOthers =
+      keeps.length === 0
+        ? sql`${now} = ${before}`
+        : sql`case when ${now} = ${before} then ${sql.join(keeps, ' and ')} else right(${now}, ${sql.lit(sign.length)}) is distinct from ${sql.lit(sign)} end`
     const statements = [
       sql`create or replace function ${call}() returns trigger language plpgsql as ${sql.lit(text)}`,
       sql`drop trigger if exists ${sql.id(name)} on ${sql.table(table)}`,
       // In its condition: a write of the store, which has a version of its own, calls no function.
-      sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (new.${sql.id(version)} = old.${sql.id(version)}) execute function ${call}()`,
+      sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (${isOfOthers}) execute function ${call}()`,
     ]
     return { name, text, statements }
   },
@@ -207,7 +222,7 @@ export const postgres: SqlDatabase = {
     return sql`date_trunc(${sql.lit(part)}, ${utc})`
   },
   startInSeconds: start => sql`date_part('epoch', ${start})`,
-  contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,
+  contains: (text, part) => sql`strpos(${text}, ${storable(part)}::text) > 0`,
   orderBy(value, descending, nullable) {
     if (!nullable) return descending ? sql`${value} desc` : value
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`

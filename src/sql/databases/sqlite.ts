@@ -62,17 +62,33 @@ export const sqlite: SqlDatabase = {
       and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
       and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
   },
-  renewVersion({ table, id, version, updated }) {
+  renewVersion({ table, id, version, updated, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = `${own}_renew_version`
-    const time =
-      updated === undefined
-        ? sql``
-        : sql`, ${sql.id(updated)} = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
+    const isSame = (column: string) => sql`new.${sql.id(column)} is old.${sql.id(column)}`
+    const isRenewed = isSame(version)
+    /** Sets a column of a row whose version is renewed. */
+    const renew = (column: string, value: Fragment) =>
+      folded.length === 0
+        ? sql`${sql.id(column)} = ${value}`
+        : sql`${sql.id(column)} = case when ${isRenewed} then ${value} else ${sql.id(column)} end`
+    const set = [renew(version, sql`lower(hex(randomblob(12)))`)]
+    if (updated !== undefined) set.push(renew(updated, sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`))
+    for (const { column, source } of folded)
+      set.push(sql`${sql.id(column)} = case when ${isSame(source)} then ${sql.id(column)} end`)
+    const keeps = folded.map(({ column }) => isSame(column))
+    const reads = folded.map(({ source }) => isSame(source))
+    const isOfOthers =
+      folded.length === 0
+        ? isRenewed
+        : sql`case when ${isRenewed} then ${sql.join(keeps, ' and ')} else substr(new.${sql.id(version)}, ${sql.lit(-sign.length)}) is not ${sql.lit(sign)} and not (${sql.join(reads, ' and ')}) end`
     // What the catalog has begins with the name; inside of it names have no schema.
-    const rest = sql`${sql.id(name)} after update on ${sql.id(own)} for each row when new.${sql.id(version)} is old.${sql.id(version)} begin update ${sql.id(own)} set ${sql.id(version)} = lower(hex(randomblob(12)))${time} where ${sql.id(id)} is new.${sql.id(id)}; end`
+    const rest = sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.id(id)} is new.${sql.id(id)}; end`
     const place = schema === undefined ? sql`` : sql`${sql.id(schema)}.`
-    const statements = [sql`create trigger if not exists ${place}${rest}`]
+    const statements = [
+      sql`drop trigger if exists ${place}${sql.id(name)}`,
+      sql`create trigger ${place}${rest}`,
+    ]
     return { name, text: `CREATE TRIGGER ${rest.text}`, statements }
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
@@ -116,7 +132,7 @@ export const sqlite: SqlDatabase = {
     return sql`cast(strftime('%s', ${seconds}, 'unixepoch', ${sql.lit(`start of ${part}`)}) as integer)`
   },
   startInSeconds: start => start,
-  contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
+  contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   // The changes of this connection, and those of all others.
   state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,

@@ -2,7 +2,7 @@
 // locked until the transaction ends, so that creates wait for each other.
 
 import type { Item } from '../../base/values.ts'
-import { chosenId, createVersion, nextId, nextUuid } from '../../store/ids.ts'
+import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
 import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
@@ -64,11 +64,11 @@ export function buildCreates(
   insertsAll: boolean,
   clock: () => number,
 ): Creates {
-  const { database, shape, table, id, columns } = mapping
+  const { database, shape, table, id, written } = mapping
   const isInteger = shape.identity.kind === 'integer'
   // SQLite inserts into an exact table what it gets, the id included: RETURNING would tell nothing new.
   const returns = !isExact || !database.serial
-  const others = columns.filter(column => column !== id)
+  const others = written.filter(column => column !== id)
   const sequence = compileSequence(mapping)
   // An existing table may store other values than it gets.
   const returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
@@ -80,7 +80,7 @@ export function buildCreates(
   function newRow(newId: Id, create: Create): NewRow {
     const date = new Date(clock()).toISOString()
     const item = assemble(shape, newId, create.values, date, date)
-    const version = mapping.versionColumn === undefined ? undefined : createVersion()
+    const version = mapping.makeVersion()
     return { ...create, item, version }
   }
 
@@ -132,7 +132,7 @@ export function buildCreates(
 
   async function insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
     const returned: Row[] = []
-    for (const part of inParts(rows.map(row => mapping.encode(row.item, columns, row.version)))) {
+    for (const part of inParts(rows.map(row => mapping.encode(row.item, written, row.version)))) {
       const insert =
         inserts.get(part.length) ?? compileInsert(mapping, part.length, returns && returning)
       inserts.set(part.length, insert)
@@ -269,8 +269,8 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
 
 /** Compiles an insert with the parameters `[...columns, version]` of each row. */
 function compileInsert(mapping: TableMapping, rows: number, returns: Fragment | false): Statement {
-  const { database, columns, from } = mapping
-  const names = mapping.nameColumns(columns)
+  const { database, written, from } = mapping
+  const names = mapping.nameColumns(written)
   const row = sql`(${sql.join(names.map(() => PLACEHOLDER))})`
   const values = sql.join(Array.from({ length: rows }, () => row))
   const returned = returns ? sql` returning ${returns}` : sql``

@@ -28,8 +28,8 @@ export function compileInsertNext(mapping: TableMapping, returning: Fragment): S
 }
 
 function named(mapping: TableMapping) {
-  const { database, from, id, columns } = mapping
-  const others = mapping.nameColumns(columns.filter(column => column !== id))
+  const { database, from, id, written } = mapping
+  const others = mapping.nameColumns(written.filter(column => column !== id))
   return { database, from, id, others }
 }
 
@@ -63,14 +63,14 @@ export type InsertMany = ReturnType<typeof buildInsertMany>
  * of one row does; it fails where a trigger that is newer than the catalog keeps a row out, or changes its id.
  */
 export function buildInsertMany(mapping: TableMapping, returning: Fragment) {
-  const { shape, table, columns, versionColumn } = mapping
+  const { shape, table, versionColumn } = mapping
   const { database, from, id, others } = named(mapping)
   const isInteger = shape.identity.kind === 'integer'
-  const written = columns.filter(column => column !== id || !isInteger)
+  const written = mapping.written.filter(column => column !== id || !isInteger)
   const keys = written.map(({ column }) => `${JSON.stringify(column)}:`)
   if (versionColumn !== undefined) keys.push(`${JSON.stringify(versionColumn)}:`)
   // A value of JSON is taken as it is: a record has SQL's null in place of its own.
-  const values = columns.flatMap(column => {
+  const values = mapping.written.flatMap(column => {
     if (column === id) return []
     const isJson = column.type === 'json'
     return isJson ? sql`given.item -> ${sql.lit(column.column)}` : sql`filled.${column.ref}`

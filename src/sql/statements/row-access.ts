@@ -1,7 +1,6 @@
 // Changes and removes single rows. A write changes a row only if it has the expected version.
 
-import { type Item, sameJson } from '../../base/values.ts'
-import { createVersion } from '../../store/ids.ts'
+import type { Item } from '../../base/values.ts'
 import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
@@ -78,7 +77,7 @@ export function buildRowAccess(
 
   async function replaceRow(wanted: Id, version: string, values: Item, { run }: Runner) {
     const item = assembleChange(wanted, values)
-    const next = createVersion()
+    const next = mapping.makeVersion()
     const key = mapping.encodeId(wanted)
     const parameters = [...mapping.encode(item, changing, next), key, version]
     const [found] = (await run(replace, parameters)).rows
@@ -93,8 +92,8 @@ export function buildRowAccess(
    */
   async function changeRow(before: Stored, values: Item, { run }: Runner) {
     const item = assembleChange(before.id, values)
-    const columns = changing.filter(({ name }) => !sameJson(item[name], before.item[name]))
-    const next = versionColumn === undefined ? undefined : createVersion()
+    const columns = changing.filter(each => !mapping.isSame(each, item, before.item))
+    const next = mapping.makeVersion()
     const parameters = mapping.encode(item, columns, next)
     if (parameters.length === 0) return before
     const statement = sql`update ${from} set ${set(columns)} where ${isSame} returning ${all}`

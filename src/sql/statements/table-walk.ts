@@ -1,18 +1,12 @@
 // Walks through a table of SQLite for a list that no index serves. The driver is synchronous and cannot be
 // interrupted: the walk reads slices of some milliseconds, and other requests are served in between.
 
-import type { Path } from '../../base/paths.ts'
 import { takeTurn } from '../../base/turns.ts'
 import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
-import {
-  comparer,
-  type Selection,
-  type SortKey,
-  searchWords,
-  sortKeyOf,
-} from '../../store/selection.ts'
+import { splitWords } from '../../store/search.ts'
+import { comparer, type Selection, type SortKey, sortKeyOf } from '../../store/selection.ts'
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
@@ -292,8 +286,7 @@ export class TableWalk {
   async #fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
     const patterns = countPatterns(wanted)
     if (patterns === 0) return rows
-    const names = new Set(textPaths(wanted).map(([name]) => name))
-    const texts = this.#mapping.columns.filter(({ name }) => names.has(name))
+    const texts = this.#listTexts(wanted)
     for (let fitting = rows; ; fitting = Math.ceil(fitting / 4)) {
       const { bytes } = await this.#measure(texts, rest, fitting, run)
       if (bytes > SLICE_TEXT && fitting > 1) continue
@@ -301,6 +294,16 @@ export class TableWalk {
       const message = `The texts of ${nameFields(wanted)} are too long for this pattern. Use a shorter one, or the filter [prefix].`
       throw new TooCostlyError(message, 'text')
     }
+  }
+
+  /** Lists the columns of the texts that patterns and the search read. */
+  #listTexts({ where, search }: RowFilters): Column[] {
+    const mapping = this.#mapping
+    const patterns = listLeaves(where).filter(({ operator }) => operator === 'like')
+    const read = patterns.map(({ path: [name = ''] }) => mapping.columnOf(name))
+    for (const path of search?.paths ?? [])
+      read.push((search?.fold && mapping.findFolded(path)) || mapping.columnOf(path[0] ?? ''))
+    return [...new Set(read)]
   }
 
   /** Finds a place by the numbers of rows: as many numbers have no more rows. `undefined` where no row follows. */
@@ -352,17 +355,9 @@ function tooCostly(wanted: Wanted): TooCostlyError {
   return new TooCostlyError(message, 'index')
 }
 
-/** Lists the paths of the texts that patterns and the search read. */
-function textPaths({ where, search }: RowFilters): readonly Path[] {
-  const patterns = listLeaves(where)
-    .filter(({ operator }) => operator === 'like')
-    .map(({ path }) => path)
-  return search ? [...patterns, ...search.paths] : patterns
-}
-
 /** Counts the characters of patterns: each character of a text is compared with so many at worst. */
 function countPatterns({ where, search }: RowFilters): number {
-  let patterns = search ? searchWords(search.text).length : 0
+  let patterns = search ? splitWords(search.text).length : 0
   for (const { operator, values } of listLeaves(where)) {
     if (operator === 'like') patterns += String(values[0]).length
   }

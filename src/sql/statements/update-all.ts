@@ -1,7 +1,6 @@
 // Changes several rows, each at its version: those whose values become alike share a statement.
 
-import { type Item, sameJson } from '../../base/values.ts'
-import { createVersion } from '../../store/ids.ts'
+import type { Item } from '../../base/values.ts'
 import type { Stored, StoredChange, StoreOptions } from '../../store/store.ts'
 import { assemble } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
@@ -18,23 +17,23 @@ const NOT_ALL = new Error('Not every item was at its version')
 interface Written {
   readonly before: Stored
   readonly item: Item
-  readonly version: string
+  readonly version: string | undefined
 }
 
 /** Groups items of which the same columns get the same values. */
-function groupAlike(written: readonly Written[], changing: readonly Column[]) {
+function groupAlike(written: readonly Written[], mapping: TableMapping) {
   const groups: { readonly columns: readonly Column[]; readonly alike: Written[] }[] = []
   for (const each of written) {
-    const columns = changing.filter(
-      ({ name }) => !sameJson(each.item[name], each.before.item[name]),
+    const columns = mapping.changing.filter(
+      column => !mapping.isSame(column, each.item, each.before.item),
     )
     const known = groups.find(
       ({ columns: own, alike: [first] }) =>
         own.length === columns.length &&
-        columns.every((column, at) => {
-          const { name } = column
-          return own[at] === column && sameJson(first?.item[name], each.item[name])
-        }),
+        columns.every(
+          (column, at) =>
+            own[at] === column && first && mapping.isSame(column, first.item, each.item),
+        ),
     )
     if (known) known.alike.push(each)
     else groups.push({ columns, alike: [each] })
@@ -81,9 +80,9 @@ export function buildUpdateAll(
     const written = changes.map(({ before, values }) => {
       const created = mapping.created && String(before.item[mapping.created.name])
       const item = assemble(mapping.shape, before.id, values, created ?? date, date)
-      return { before, item, version: createVersion() }
+      return { before, item, version: mapping.makeVersion() }
     })
-    for (const { columns, alike } of groupAlike(written, mapping.changing))
+    for (const { columns, alike } of groupAlike(written, mapping))
       await updateAlike(columns, alike, runner)
     return written.map(({ item, version }) => mapping.predict(item, version))
   }

@@ -14,7 +14,9 @@ import {
   toConjunction,
   type Within,
 } from '../../store/filter.ts'
-import { type FilterSet, parseLike, type Search, searchWords } from '../../store/selection.ts'
+import { foldText, lowerAscii, splitWords } from '../../store/search.ts'
+import { type FilterSet, parseLike, type Search } from '../../store/selection.ts'
+import type { Id } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import type { ColumnExpression } from '../table/columns.ts'
@@ -51,7 +53,7 @@ export function buildCondition(
   mapping: TableMapping,
 ): Fragment | undefined {
   const conditions = toConjunction(where).map(filter => filterCondition(filter, mapping))
-  if (search) conditions.push(...searchConditions(search, mapping))
+  if (search) conditions.push(searchCondition(search, mapping))
   return conditions.length === 0 ? undefined : all(conditions)
 }
 
@@ -199,9 +201,29 @@ export function bindValue(
   return database.bind(new Date(time).toISOString(), 'string')
 }
 
-function searchConditions({ text, paths }: Search, mapping: TableMapping): Fragment[] {
-  const expressions = paths.map(path => mapping.find(path))
-  return searchWords(text).map(word =>
-    any(expressions.map(({ value }) => mapping.database.contains(value, word))),
-  )
+/** A search, and the items that it finds among those whose texts are not folded. */
+export interface TableSearch extends Search {
+  readonly found?: readonly Id[] | undefined
+}
+
+/** Compares a text that the table does not keep folded as a search that does not fold. */
+function searchCondition(
+  { text, paths, fold, found = [] }: TableSearch,
+  mapping: TableMapping,
+): Fragment {
+  const { database, shape } = mapping
+  const tests = paths.map(path => {
+    const folded = fold ? mapping.findFolded(path) : undefined
+    const value = folded?.ref ?? sql`lower(${mapping.find(path).value})`
+    // A date is folded as it is.
+    const isFolded = folded || (fold && findField(shape.fields, path)?.kind !== 'string')
+    const toComparable = isFolded ? foldText : lowerAscii
+    return (word: string) => database.contains(value, toComparable(word))
+  })
+  const words = splitWords(text).filter(word => !fold || foldText(word) !== '')
+  const conditions = words.map(word => any(tests.map(test => test(word))))
+  const matches = conditions.length === 0 ? TRUE : all(conditions)
+  if (found.length === 0) return matches
+  const isFound = { path: [shape.identity.name], operator: 'in', values: found } as const
+  return any([matches, filterCondition(isFound, mapping)])
 }

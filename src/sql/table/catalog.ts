@@ -5,6 +5,7 @@ import { print, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner } from '../session/runner.ts'
 import type { Column } from './columns.ts'
 import { addColumn, isAddable } from './create-table.ts'
+import { isFolded } from './folded.ts'
 import type { TableMapping } from './table-mapping.ts'
 /** The columns of a table, as the catalog lists them. */
 export type Catalog = Awaited<ReturnType<typeof readCatalog>>
@@ -98,6 +99,14 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
       return { table: name, column: String(row?.name), type }
     },
     isTable,
+    /** The names of the columns that keep texts folded. */
+    folded: rows.map(({ name }) => String(name)).filter(isFolded),
+    /** Whether the table has a trigger of ours; `undefined` where another one has its name. */
+    hasTrigger({ trigger }: TableMapping): boolean | undefined {
+      const named = listTriggers(first).find(({ name }) => name === trigger?.name)
+      if (!named) return false
+      return named.text === trigger?.text || undefined
+    },
     /** The name of the number that each row of SQLite has; `undefined` where it has none. */
     rowid: isTrue(first?.has_rowid) && !find('_rowid_') ? '_rowid_' : undefined,
     /** Whether its rows change by writes alone, of which the database tells: those of a view may change with the time. */
@@ -130,11 +139,16 @@ interface FoundTrigger {
 const SQLITE_TRIGGER =
   /^create trigger (?:"(?:[^"]|"")*"\s*|[\w$]+\s+)(?:(?:before|after)\s+)?(insert|update|delete)\b/i
 
+/** Lists the triggers as `catalog` selects them. */
+function listTriggers(row: Row | undefined): readonly FoundTrigger[] {
+  return JSON.parse(String(row?.triggers ?? null)) ?? []
+}
+
 /** Lists the writes that fire triggers which the library did not make. */
 function listFired(row: Row | undefined, { trigger: own }: TableMapping): readonly string[] {
-  // What `catalog` selects.
-  const found: FoundTrigger[] | null = JSON.parse(String(row?.triggers ?? null))
-  const foreign = (found ?? []).filter(({ name, text }) => name !== own?.name || text !== own.text)
+  const foreign = listTriggers(row).filter(
+    ({ name, text }) => name !== own?.name || text !== own.text,
+  )
   return foreign.flatMap(({ text, events }) => {
     if (events) return events
     const [, event] = SQLITE_TRIGGER.exec(text) ?? []

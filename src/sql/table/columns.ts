@@ -43,6 +43,8 @@ export interface Column {
   readonly long: boolean
   /** Whether it holds a scalar as JSON by default, to tell null from absent. */
   readonly tellsNull: boolean
+  /** The path of the text that it keeps folded; absent for a column of a field. */
+  readonly folds?: Path | undefined
 }
 
 /** The SQL expressions of one value of an item. */

@@ -1,7 +1,8 @@
 // The statements that create tables, and those that add missing columns.
-import { type Fragment, sql } from '../databases/sql-text.ts'
+import { type Fragment, shorten, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY, SEQUENCES } from '../databases/table-names.ts'
 import { type Column, encodeValue } from './columns.ts'
+import { listFolded } from './folded.ts'
 import { printKey } from './foreign-keys.ts'
 import type { TableMapping } from './table-mapping.ts'
 
@@ -9,7 +10,7 @@ import type { TableMapping } from './table-mapping.ts'
 export function tableStatements(mapping: TableMapping): Fragment[] {
   const { database, shape, from, indexes, versionColumn } = mapping
   const { text, integer } = database.types
-  const columns = mapping.columns.map(({ name, column, field, made }) => {
+  const columns = mapping.written.map(({ name, column, field, made }) => {
     const required = !field.nullable && !field.optional
     const constraint =
       name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
@@ -35,6 +36,28 @@ export function tableStatements(mapping: TableMapping): Fragment[] {
       `create index if not exists "${IDEMPOTENCY}_by_expires_at" on "${IDEMPOTENCY}" ("expires_at")`,
     ),
   ]
+}
+
+/** Builds what a new table has besides: its trigger, and indexes for its folded texts. Each may run again. */
+export function extraStatements(mapping: TableMapping): Fragment[] {
+  return [...foldedIndexes(mapping), ...(mapping.trigger?.statements ?? [])]
+}
+
+/** Builds the statements of the indexes that find rows whose texts are not folded: usually they are empty. */
+function foldedIndexes({ folded, table, from, id, database }: TableMapping): Fragment[] {
+  return folded.map(({ column, ref }) => {
+    const name = sql.id(shorten(`${table}_${column}_is_null`, database.longestName))
+    return sql`create index if not exists ${name} on ${from} (${id.ref}) where ${ref} is null`
+  })
+}
+
+/** Lists the columns that searches want and a table lacks. */
+export function listUnfolded(mapping: TableMapping): Column[] {
+  const { shape, columns, database, versionColumn } = mapping
+  if (versionColumn === undefined) return []
+  return listFolded(shape, columns, database).filter(
+    ({ folds = [] }) => shape.search?.includes(folds.join('.')) && !mapping.findFolded(folds),
+  )
 }
 
 /** Whether a column can be added to existing rows: they get the default of the schema, or null. */

@@ -1,11 +1,12 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
-import { type Path, toPath } from '../../base/paths.ts'
-import type { Item } from '../../base/values.ts'
+import { getValue, type Path, toPath } from '../../base/paths.ts'
+import { type Item, sameJson } from '../../base/values.ts'
 import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
 import { findField, listPaths } from '../../schema/fields.ts'
+import { createVersion } from '../../store/ids.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
-import type { ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
+import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import {
   buildColumn,
@@ -16,6 +17,7 @@ import {
   encodeValue,
   toColumnValue,
 } from './columns.ts'
+import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
 
 /** Which table and columns hold a collection. */
@@ -48,6 +50,10 @@ export class TableMapping {
   readonly id: Column
   /** The column of the creation date, where there is one. */
   readonly created: Column | undefined
+  /** The columns that keep texts folded: they are written with the others, and never read. */
+  readonly folded: readonly Column[]
+  /** The columns that a create writes. */
+  readonly written: readonly Column[]
   /** The columns that an update writes: not the id, nor the creation date. */
   readonly changing: readonly Column[]
   readonly versionColumn: string | undefined
@@ -62,12 +68,15 @@ export class TableMapping {
   readonly keys: readonly ForeignKey[]
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
+  /** How the versions of changed rows end. */
+  readonly #sign: string
   /** By their paths: only declared fields have one, so that few are kept. */
   readonly #expressions = new Map<string, ColumnExpression>()
 
   /**
    * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
    * @param keys its references: a new column has the type of what it names.
+   * @param folded the names of all columns of an existing table that keep texts folded; `undefined` for a new one.
    * @throws TypeError for fields that a table cannot hold, and for impossible columns.
    */
   constructor(
@@ -76,6 +85,7 @@ export class TableMapping {
     options: TableMappingOptions = {},
     typeOf: (column: string) => string | undefined = () => undefined,
     keys: readonly ForeignKey[] = [],
+    folded?: readonly string[],
   ) {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
@@ -110,17 +120,65 @@ export class TableMapping {
     this.id = id
     this.keys = keys.filter(({ field }) => (this.#byName.get(field)?.type ?? 'json') !== 'json')
     this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
-    this.changing = this.columns.filter(column => column !== id && column !== this.created)
-    const updated = this.#byName.get(shape.updatedAt ?? '')?.column
-    this.trigger =
-      this.versionColumn === undefined
-        ? undefined
-        : database.renewVersion({ table, id: id.column, version: this.versionColumn, updated })
+    const isSearched = (path: Path) => shape.search?.includes(path.join('.')) === true
+    this.folded = listFolded(shape, this.columns, database).filter(
+      // Without a version nothing tells what other programs change.
+      ({ column, folds = [] }) =>
+        version !== false && (folded ? folded.includes(column) : isSearched(folds)),
+    )
+    this.written = [...this.columns, ...this.folded]
+    this.changing = this.written.filter(column => column !== id && column !== this.created)
+    const kept = (folded ?? this.folded.map(({ column }) => column)).map(toFoldedText)
+    const sign = printSign(kept)
+    this.trigger = this.#buildTrigger(kept, sign)
+    this.#sign = kept.every(each => this.#writesWith(each)) ? sign : ''
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
     this.all = this.select(({ readable }) => readable)
     this.indexes = buildIndexes(table, shape, database, path => this.#express(toPath(path)))
     this.#checkNames()
+  }
+
+  /** Whether a folded text is written whenever its text may be. */
+  #writesWith({ column, source }: FoldedText): boolean {
+    const isFolded = this.folded.some(each => each.column === column)
+    return isFolded || this.columns.every(each => each.column !== source)
+  }
+
+  /** @param folded the columns of the table that keep texts folded. */
+  #buildTrigger(folded: readonly FoldedText[], sign: string): VersionTrigger | undefined {
+    const { table, id, versionColumn, shape, database } = this
+    if (versionColumn === undefined) return undefined
+    return database.renewVersion({
+      table,
+      id: id.column,
+      version: versionColumn,
+      updated: this.#byName.get(shape.updatedAt ?? '')?.column,
+      // The catalog has no order.
+      folded: folded.toSorted((one, other) => (one.column < other.column ? -1 : 1)),
+      sign,
+    })
+  }
+
+  /** Makes the version of a changed row; `undefined` where the table has none. */
+  makeVersion(): string | undefined {
+    if (this.versionColumn === undefined) return undefined
+    const version = createVersion()
+    // Signed or not, it is as long.
+    return version.slice(this.#sign.length) + this.#sign
+  }
+
+  /** Finds the column that keeps the text at a path folded. */
+  findFolded(path: Path): Column | undefined {
+    return this.folded.find(({ folds }) => folds?.join('.') === path.join('.'))
+  }
+
+  /** Whether two items have the same value for a column. */
+  isSame({ name, folds }: Column, one: Item, other: Item): boolean {
+    const [value, before] = folds
+      ? [getValue(one, folds), getValue(other, folds)]
+      : [one[name], other[name]]
+    return sameJson(value, before)
   }
 
   /** Selects all columns under the names by which they are read, and the version last. */
@@ -135,7 +193,7 @@ export class TableMapping {
 
   #checkNames(): void {
     const { versionColumn } = this
-    const names = this.columns.map(({ column }) => column)
+    const names = this.written.map(({ column }) => column)
     if (versionColumn !== undefined) names.push(versionColumn)
     // SQL ignores the case of names.
     const seen = new Set<string>()
@@ -219,7 +277,11 @@ export class TableMapping {
     for (const name of Object.keys(item)) {
       if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
     }
-    const values = columns.map(column => encodeValue(item[column.name], column, this.database))
+    const values = columns.map(column =>
+      column.folds
+        ? foldValue(item, column.folds)
+        : encodeValue(item[column.name], column, this.database),
+    )
     return version === undefined ? values : [...values, version]
   }
 

@@ -1,0 +1,42 @@
+// The words of a search, and the form in which they are compared with texts: the same in each store.
+
+/** Marks that are diacritics: accents, tones, points. The vowel signs of Indic scripts and of Thai are none. */
+const MARK = '[\\p{M}&&[\\p{Diacritic}\\p{Variation_Selector}]]'
+const DIACRITICS = new RegExp(`${MARK}+`, 'gv')
+
+/** Code units of ASCII alone. */
+const ASCII = /^[\0-\x7f]*$/
+
+/**
+ * Folds a text, so that a search for `megane` finds `Mégane`: it is decomposed (NFKD, UAX #15), and loses its diacritics
+ * and capital letters. Parts of a text are folded to the parts of the folded text, and what is folded stays the same.
+ */
+export function foldText(text: string): string {
+  if (isAscii(text)) return text.toLowerCase()
+  const plain = text.normalize('NFKD').replace(DIACRITICS, '')
+  // At the end of a word a sigma would become another one than within it.
+  return plain.toLowerCase().replaceAll('ς', 'σ')
+}
+
+export function isAscii(text: string): boolean {
+  return ASCII.test(text)
+}
+
+/** Lower case for A to Z alone. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+/** The different words of a search, as they are. */
+export function splitWords(text: string): string[] {
+  return [...new Set(text.split(/\s+/))].filter(word => word !== '')
+}
+
+/**
+ * The different words of a search, in the form in which they are compared.
+ * @param fold whether they are folded. Default: ASCII letters are in lower case.
+ */
+export function searchWords(text: string, fold = false): string[] {
+  const words = splitWords(text).map(fold ? foldText : lowerAscii)
+  return [...new Set(words)].filter(word => word !== '')
+}
