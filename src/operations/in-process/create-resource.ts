@@ -1,10 +1,6 @@
-// The resource of a collection in process: a call runs the same operation as a request.
+// The resource of a collection in process: its methods and actions.
 
-import { toJson } from '../../formats/json-value.ts'
-import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
-import type { ReceivedRequest } from '../../http/message.ts'
-import type { Preferences } from '../../http/prefer.ts'
-import { type CollectionTarget, normalizeId, SEARCH } from '../../model/compile/routes.ts'
+import { normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
 import type { ActionDefinition, CollectionDefinition } from '../../model/types/definition.ts'
@@ -18,254 +14,187 @@ import type {
   Resource,
   WriteOptions,
 } from '../../model/types/resource.ts'
-import {
-  ANYTHING,
-  BOOLEAN,
-  checkOptions,
-  listOf,
-  type Rules,
-  TEXT,
-  wholeFrom,
-} from '../../options.ts'
-import { hasFiles, readFiles } from '../../schema/blob.ts'
-import { neverAborted } from '../../store/abort.ts'
 import type { Id } from '../../store/store.ts'
-import { CallContext, type CallScope, type OperationResult, type Perform } from '../context.ts'
-import { tryOut } from '../dry-run.ts'
-import { compileOperation } from '../perform.ts'
-import { requireOutside } from '../work-context.ts'
+import type { CallScope, Perform } from '../context.ts'
 import { writeByFilter } from '../write/by-filter.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { readWithIncluded } from './nested-items.ts'
 import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
+import { type Call, runCall } from './run-call.ts'
 import { trackCalls } from './track-calls.ts'
-
-/** The request of a call in process: it ends with its signal alone. */
-class ProgramRequest implements ReceivedRequest {
-  readonly target = ''
-  readonly prefix = ''
-  readonly headers = {}
-  readonly headerCount = 0
-  readonly body = undefined
-  readonly address = undefined
-  readonly secure = true
-  readonly needsHost = false
-  readonly method: string
-  readonly signal: AbortSignal
-
-  constructor(method: string, signal: AbortSignal) {
-    this.method = method
-    this.signal = signal
-  }
-
-  get aborted(): boolean {
-    return this.signal.aborted
-  }
-
-  /** Only a request of a client has a time limit. */
-  abort(): void {}
-}
-
-interface Call {
-  readonly value?: unknown
-  readonly options?: CreateOptions | undefined
-  readonly preconditions?: Preconditions
-  readonly preferences?: Preferences
-  /** Does the work in place of the operation. */
-  readonly perform?: Perform
-}
-
-const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
-const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
-const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
-const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }
-const WRITE_RULES: Rules<WriteOptions> = {
-  ...CREATE_RULES,
-  version: TEXT,
-  ifMatch: ANYTHING,
-  unconditional: ANYTHING,
-}
-
-/** The options of calls that differ. */
-const RULES: Readonly<Record<string, Rules<CallOptions>>> = {
-  create: CREATE_RULES,
-  read: READ_RULES,
-  patchMany: MANY_RULES,
-  deleteMany: MANY_RULES,
-}
 
 /** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
 const MAX_CHANGES = 100
 const MAX_WAIT_MS = 100
 
+const WHOLE_COLLECTION: Call['place'] = { kind: 'collection' }
+
 /** @throws TypeError where the version has no such collection. */
 export function createResource(scope: CallScope, name: string): Resource {
-  const { runtime, version, base, transaction } = scope
+  const { version, transaction } = scope
   const collection = version.collections.get(name)
   if (!collection) {
     const names = [...version.collections.keys()].join(', ')
     throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
   }
   transaction?.requireMember(collection)
+  const resource = new CollectionResource(scope, collection)
+  // No action may have the name of a method.
+  const calls = { ...resource.actions, ...resource }
+  return transaction ? trackCalls(calls, name, transaction.calls) : calls
+}
 
-  const run = async (
-    operation: string,
-    place: Omit<CollectionTarget, 'version' | 'collection'>,
-    { value: input, options, preconditions, preferences = {}, perform }: Call = {},
-  ): Promise<readonly [OperationResult, CollectionDefinition]> => {
-    if (!transaction) requireOutside(collection.store, name, operation)
-    if (options) {
-      const rules = preconditions ? WRITE_RULES : (RULES[operation] ?? CALL_RULES)
-      checkOptions(`The options of ${name}.${operation}`, options, rules)
-    }
-    const value = collection.blobs && hasFiles(input) ? await readFiles(input) : input
-    const signal = options?.signal ?? scope.signal ?? neverAborted()
-    const target = { version, collection, ...place }
-    const method = target.action?.method ?? METHODS[operation] ?? 'GET'
-    const request = new ProgramRequest(method, signal)
-    const context = Object.assign(new CallContext(runtime, request, base, true), {
-      target,
-      operation,
-      transaction,
-      system: scope.system ?? false,
-      forClient: scope.forClient ?? false,
-      preconditions: preconditions ?? NO_PRECONDITIONS,
-      preferences,
-      body: value === undefined ? undefined : { value: toJson(value), type: undefined },
-      principal: options?.principal ?? scope.principal,
-    })
-    signal.throwIfAborted()
-    try {
-      const operate = compileOperation(runtime.api, target, operation, perform)
-      if (options?.dryRun && transaction)
-        throw new TypeError(`${name}: a dry run is no part of a transaction`)
-      const result = await (options?.dryRun ? tryOut(context, operate) : operate(context))
-      return [result, context.resultView(collection)]
-    } finally {
-      await context.discardUploads()
+/** What a write of one item gets. */
+interface WriteInput {
+  readonly value?: unknown
+  readonly options?: WriteOptions | undefined
+}
+
+/** The methods of a collection. They are fields: programs take them out of the object. */
+class CollectionResource implements Resource<UnknownDef> {
+  readonly #scope: CallScope
+  readonly #collection: CollectionDefinition
+  readonly actions: Readonly<Record<string, (...given: unknown[]) => Promise<ProgramItem>>>
+
+  constructor(scope: CallScope, collection: CollectionDefinition) {
+    this.#scope = scope
+    this.#collection = collection
+    this.actions = Object.fromEntries(
+      Array.from(collection.actions.values(), action => [
+        action.name,
+        async (...given: unknown[]) => this.#act(action, given),
+      ]),
+    )
+  }
+
+  readonly list = (query?: object, options?: CallOptions): List<never> =>
+    this.#list({ operation: 'list', query, options })
+
+  readonly search = (words: string, query?: object, options?: CallOptions): List<never> => {
+    const { name, search } = this.#collection
+    if (search) return this.#list({ operation: SEARCH, words, query, options })
+    throw new TypeError(`${name} has no search: name its fields by the option search`)
+  }
+
+  readonly count = async (query?: object, options?: CallOptions): Promise<number> => {
+    const call = { operation: 'count', query, options }
+    // Of a query with `by` it gives groups.
+    return countMatching(this.#collection, this.#runList, call) as Promise<number>
+  }
+
+  readonly read = async (id: Id, options?: ReadOptions): Promise<ProgramItem> => {
+    const place = { kind: 'item', id: normalizeId(this.#collection, id) } as const
+    const call = { operation: 'read', place, options }
+    const { include } = options ?? {}
+    if (!include) return this.#runItem(call)
+    const perform: Perform = context => readWithIncluded(context, include)
+    const { result } = await this.#run({ ...call, perform })
+    return result.value as ProgramItem // it makes one
+  }
+
+  // Of an array it gives one.
+  readonly create = ((value: unknown, options?: CreateOptions) => {
+    const call = { operation: 'create', place: WHOLE_COLLECTION, value, options }
+    return this.#runItem(call)
+  }) as Resource['create']
+
+  readonly replace: Resource['replace'] = async (target, value, options) =>
+    this.#write('replace', target, { value, options })
+
+  readonly patch: Resource['patch'] = async (target, value, options) =>
+    this.#write('patch', target, { value, options })
+
+  readonly delete: Resource['delete'] = async (target, options) =>
+    this.#write('delete', target, { options })
+
+  readonly patchMany: Resource['patchMany'] = (filters, value, options) =>
+    this.#writeMany('patchMany', filters, value, options)
+
+  readonly deleteMany: Resource['deleteMany'] = (filters, options) =>
+    this.#writeMany('deleteMany', filters, undefined, options)
+
+  readonly change: Resource['change'] = async (target, change, options) => {
+    const { id } = parseWriteTarget(this.#collection, target, { unconditional: true })
+    for (let attempt = 1; ; attempt++) {
+      const item = await this.read(id, options)
+      const value: unknown = await change(item)
+      try {
+        return await this.#write('patch', item, { value, options })
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt === MAX_CHANGES) throw error
+      }
+      // A random wait, so that the same writers do not meet again.
+      const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt)
+      await new Promise(resolve => setTimeout(resolve, wait))
     }
   }
 
-  const runList: ListRunner = async (operation, options, perform) =>
-    (await run(operation, { kind: 'collection' }, { options, perform }))[0]
+  #run(call: Call) {
+    return runCall(this.#scope, this.#collection, call)
+  }
 
   /** Runs an operation that returns an item. */
-  const runItem = async (...call: Parameters<typeof run>): Promise<ProgramItem> => {
-    const [{ stored, value }, view] = await run(...call)
+  async #runItem(call: Call): Promise<ProgramItem> {
+    const { result, view } = await this.#run(call)
+    const { stored, value } = result
     return stored ? toProgramItem(view, stored) : (value as ProgramItem) // only of an action there is none
   }
 
-  /** Runs a change of an item, or an action on it. */
-  const write = (
+  readonly #runList: ListRunner = async (operation, options, perform) => {
+    const { result } = await this.#run({ operation, place: WHOLE_COLLECTION, options, perform })
+    return result
+  }
+
+  /** The items have the fields of the query, as its type says. */
+  #list(call: Parameters<typeof createList>[2]): List<never> {
+    return createList(this.#collection, this.#runList, call) as List<never>
+  }
+
+  /** Changes an item, or runs an action on it. */
+  #write(
     operation: string,
     target: unknown,
-    { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
+    { value, options }: WriteInput,
     action?: ActionDefinition,
-  ): Promise<ProgramItem> => {
-    const { id, preconditions } = parseWriteTarget(collection, target, options)
+  ): Promise<ProgramItem> {
+    const { id, preconditions } = parseWriteTarget(this.#collection, target, options)
     const kind = action ? 'action' : 'item'
-    const place = { kind, id: normalizeId(collection, id), action } as const
-    return runItem(operation, place, { value, options, preconditions })
+    const place = { kind, id: normalizeId(this.#collection, id), action } as const
+    return this.#runItem({ operation, place, value, options, preconditions })
   }
 
   /** Changes or deletes all items that match. @returns their number. */
-  const writeMany = async (
+  async #writeMany(
     operation: FilterOperation,
     filters: object,
-    { value, options }: Pick<Call, 'value'> & { readonly options?: ManyOptions | undefined },
-  ): Promise<number> => {
-    const { transaction: transact, database } = collection.store
-    if (!transact || !database)
+    value: unknown,
+    options: ManyOptions | undefined,
+  ): Promise<number> {
+    const { name, store } = this.#collection
+    if (!store.transaction || !store.database)
       throw new TypeError(`${name}: ${operation} needs a store with transactions`)
     const { maxAffected } = options ?? {}
     if (operation === 'deleteMany' && maxAffected === undefined)
       throw new TypeError(`${name}: deleteMany needs { maxAffected }: how many may go at most`)
-    const query = readFilters(collection, operation, filters)
-    const [{ value: count }] = await run(
+    const query = readFilters(this.#collection, operation, filters)
+    const { result } = await this.#run({
       operation,
-      { kind: 'collection' },
-      {
-        value,
-        options,
-        preferences: maxAffected === undefined ? {} : { 'max-affected': maxAffected },
-        perform: call => writeByFilter(call, operation, query),
-      },
-    )
-    return count as number // of items
+      place: WHOLE_COLLECTION,
+      value,
+      options,
+      preferences: maxAffected === undefined ? {} : { 'max-affected': maxAffected },
+      perform: context => writeByFilter(context, operation, query),
+    })
+    return result.value as number // of items
   }
 
-  const read = async (id: Id, options?: ReadOptions): Promise<ProgramItem> => {
-    const place = { kind: 'item', id: normalizeId(collection, id) } as const
-    const { include } = options ?? {}
-    if (!include) return runItem('read', place, { options })
-    const perform: Perform = context => readWithIncluded(context, include)
-    return (await run('read', place, { options, perform }))[0].value as ProgramItem // it makes one
+  /** Runs an action with its arguments, which the types of the declaration check. */
+  #act(action: ActionDefinition, given: unknown[]): Promise<ProgramItem> {
+    const target = action.on === 'item' ? given.shift() : undefined
+    const value = (action.input && given.shift()) ?? {}
+    const options = given[0] as WriteOptions | undefined
+    if (action.on === 'item') return this.#write(action.name, target, { value, options }, action)
+    const place = { kind: 'action', action } as const
+    return this.#runItem({ operation: action.name, place, value, options })
   }
-
-  const actions = Object.fromEntries(
-    Array.from(collection.actions.values(), action => [
-      action.name,
-      async (...args: unknown[]) => {
-        const target = action.on === 'item' ? args.shift() : undefined
-        const value = (action.input && args.shift()) ?? {}
-        // The types of the declaration check the arguments.
-        const call = { value, options: args[0] as WriteOptions | undefined }
-        if (action.on === 'item') return write(action.name, target, call, action)
-        return runItem(action.name, { kind: 'action', action }, call)
-      },
-    ]),
-  )
-
-  /** The items have the fields of the query, as its type says. */
-  const list = (call: Parameters<typeof createList>[2]) =>
-    createList(collection, runList, call) as List<never>
-
-  const resource: Resource<UnknownDef> = {
-    list: (query?: object, options?: CallOptions) => list({ operation: 'list', query, options }),
-    search(words: string, query?: object, options?: CallOptions) {
-      if (collection.search) return list({ operation: SEARCH, words, query, options })
-      throw new TypeError(`${name} has no search: name its fields by the option search`)
-    },
-    // Of a query with `by` it gives groups.
-    count: async (query, options) =>
-      countMatching(collection, runList, { operation: 'count', query, options }) as Promise<number>,
-    read,
-    // Of an array it gives one.
-    create: ((value: unknown, options?: CreateOptions) =>
-      runItem('create', { kind: 'collection' }, { value, options })) as Resource['create'],
-    replace: async (target, value, options) => write('replace', target, { value, options }),
-    patch: async (target, value, options) => write('patch', target, { value, options }),
-    delete: async (target, options) => write('delete', target, { options }),
-    patchMany: (filters, value, options) => writeMany('patchMany', filters, { value, options }),
-    deleteMany: (filters, options) => writeMany('deleteMany', filters, { options }),
-    async change(target, change, options) {
-      const { id } = parseWriteTarget(collection, target, { unconditional: true })
-      for (let attempt = 1; ; attempt++) {
-        const item = await read(id, options)
-        const value: unknown = await change(item)
-        try {
-          return await write('patch', item, { value, options })
-        } catch (error) {
-          if (!(error instanceof ConflictError) || attempt === MAX_CHANGES) throw error
-        }
-        // A random wait, so that the same writers do not meet again.
-        const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt)
-        await new Promise(resolve => setTimeout(resolve, wait))
-      }
-    },
-    actions,
-  }
-  // No action may have the name of a method.
-  const calls = { ...actions, ...resource }
-  return transaction ? trackCalls(calls, name, transaction.calls) : calls
-}
-
-/** The methods of operations that change something. */
-const METHODS: Readonly<Record<string, string>> = {
-  create: 'POST',
-  replace: 'PUT',
-  patch: 'PATCH',
-  delete: 'DELETE',
-  patchMany: 'PATCH',
-  deleteMany: 'DELETE',
 }
