@@ -1,9 +1,9 @@
 // One work again and again, in process, with the least of a request and a response that our handler
-// needs: node repeat.js <work> <times>. Counted by instructions.ts.
+// needs: node repeat.js <work> <times> [store]. Counted by instructions.ts.
 import { makeCars, pagesOf, targetOf, valuesOf } from './cars.js'
-import { start } from './contestants/ours.js'
 
-const [, , work, times] = process.argv
+const [, , work, times, store = 'memory'] = process.argv
+const { start } = await import(`./contestants/ours${store === 'memory' ? '' : `-${store}`}.js`)
 const server = await start(makeCars())
 const [handler] = server.listeners('request')
 server.close()
