@@ -61,7 +61,6 @@ const LONG_FUNCTIONS = [
   'sql/statements/creates.ts',
   'sql/statements/reads.ts',
   'sql/statements/row-access.ts',
-  'store/memory-store.ts',
 ]
 
 const files = sourceFiles()

@@ -5,7 +5,8 @@ import { untilAborted } from './abort.ts'
 import { countGroups } from './count-groups.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
-import { findSlice, type Source, sliceItems } from './memory-select.ts'
+import type { MemoryRows } from './memory-rows.ts'
+import { findSlice, sliceItems } from './memory-select.ts'
 import { BATCH_ITEMS, toPage } from './page.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
@@ -13,7 +14,6 @@ import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import {
   type Id,
   type KeepOptions,
-  type Shape,
   type Slice,
   type Store,
   type Stored,
@@ -27,9 +27,6 @@ import { TransactionQueue } from './transaction-queue.ts'
 import { UniqueValues } from './unique-values.ts'
 import { buildAnswer } from './written.ts'
 
-/** What the items of a store become: `undefined` for one that is removed. */
-export type Changes = ReadonlyMap<Id, Stored | undefined>
-
 /** What a write keeps under its idempotency key. */
 interface KeptAnswer {
   readonly answer: Json | undefined
@@ -38,20 +35,11 @@ interface KeptAnswer {
 
 /** A store in memory, as its transactions see it. */
 export interface MemoryBase {
+  readonly rows: MemoryRows
   readonly turns: StoreQueue
-  readonly shape: Shape
-  readonly source: Source
-  readonly uniques: readonly UniqueValues[]
-  /** The last id that the store has made. */
-  last: Id | undefined
-  readonly now: () => number
-  get(id: Id): Stored | undefined
-  /** Makes the next state of an item. */
-  build(id: Id, values: Item, old: Item | undefined): Stored
   /** @throws UnavailableError for a key without a claim. */
-  requireClaim(key: string): void
-  /** Applies what a transaction has changed; never fails. */
-  apply(changes: Changes, answers: ReadonlyMap<string, KeptAnswer>): void
+  readonly requireClaim: (key: string) => void
+  readonly complete: (key: string, answer: Json | undefined, options?: KeepOptions) => void
 }
 
 /** All stores in memory are one database. */
@@ -108,6 +96,7 @@ class Overlay {
   readonly store: Store
   ended = false
   readonly #base: MemoryBase
+  readonly #rows: MemoryRows
   readonly #changes = new Map<Id, Stored | undefined>()
   readonly #answers = new Map<string, KeptAnswer>()
   readonly #uniques: readonly UniqueValues[]
@@ -115,8 +104,9 @@ class Overlay {
 
   constructor(base: MemoryBase) {
     this.#base = base
-    this.#last = base.last
-    this.#uniques = base.uniques.map(({ set }) => new UniqueValues(set))
+    this.#rows = base.rows
+    this.#last = base.rows.last
+    this.#uniques = base.rows.uniques.map(({ set }) => new UniqueValues(set))
     this.store = this.#createStore()
   }
 
@@ -128,8 +118,11 @@ class Overlay {
   }
 
   apply(): void {
-    this.#base.last = this.#last
-    this.#base.apply(this.#changes, this.#answers)
+    this.#rows.last = this.#last
+    this.#rows.apply(this.#changes)
+    for (const [key, { answer, options }] of this.#answers) {
+      this.#base.complete(key, answer, options)
+    }
   }
 
   #open(options: StoreOptions | undefined): void {
@@ -138,13 +131,13 @@ class Overlay {
   }
 
   #get(id: Id): Stored | undefined {
-    return this.#changes.has(id) ? this.#changes.get(id) : this.#base.get(id)
+    return this.#changes.has(id) ? this.#changes.get(id) : this.#rows.get(id)
   }
 
   #create(values: Item): Stored {
-    const { shape, now } = this.#base
+    const { shape, clock } = this.#rows
     const { identity } = shape
-    const id = chosenId(identity, values) ?? nextId(identity, this.#last, now())
+    const id = chosenId(identity, values) ?? nextId(identity, this.#last, clock())
     if (this.#get(id)) throw new UniqueError([identity.name])
     const row = this.#put(id, values)
     if (id !== values[identity.name]) this.#last = id
@@ -153,8 +146,8 @@ class Overlay {
 
   #put(id: Id, values: Item): Stored {
     const old = this.#get(id)?.item
-    const row = this.#base.build(id, values, old)
-    for (const [at, unique] of this.#base.uniques.entries()) {
+    const row = this.#rows.build(id, values, old)
+    for (const [at, unique] of this.#rows.uniques.entries()) {
       const owner = unique.ownerOf(row.item)
       if (owner !== undefined && owner !== id && !this.#changes.has(owner)) {
         throw new UniqueError(unique.set)
@@ -173,7 +166,7 @@ class Overlay {
 
   /** Lists the items of the store with the changes: as many more are read as the changes may replace. */
   #list(selection: Selection, slice: Slice, wantsTotal: boolean): StorePage {
-    const { source } = this.#base
+    const { source } = this.#rows
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const offset = 'offset' in slice ? slice.offset : 0
     const wide = 'offset' in slice ? { ...slice, offset: 0 } : slice
@@ -183,7 +176,7 @@ class Overlay {
     const items = found.items.filter(({ id }) => !this.#changes.has(id))
     let total = found.total ?? 0
     for (const [id, row] of this.#changes) {
-      const old = this.#base.get(id)
+      const old = this.#rows.get(id)
       if (old && matches(old.item)) total--
       if (!row || !matches(row.item)) continue
       total++
@@ -230,7 +223,7 @@ class Overlay {
       countBy: (filters, grouping, options) => {
         this.#open(options)
         const { items } = this.#list({ ...filters, sort: [] }, WHOLE, false)
-        return countGroups(items, () => true, grouping, base.source.fields, options)
+        return countGroups(items, () => true, grouping, this.#rows.source.fields, options)
       },
       stream: (selection, options) => this.#stream(selection, options),
       create: (values, options) => {
