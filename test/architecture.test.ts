@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
-import { findCircles, findDoubledTypes, measureFunctions } from './source-shape.ts'
+import {
+  findCircles,
+  findContextWrites,
+  findDoubledTypes,
+  measureFunctions,
+} from './source-shape.ts'
 
 /** Folders and files at the top of `src` are layers: each imports only layers above it, types included. */
 const LAYERS = [
@@ -103,6 +108,15 @@ function isUpward(importer: string, imported: string): boolean {
 
 test('no file imports itself by way of others, types included: one reads each after those below it', () => {
   expect(findCircles(files)).toEqual([])
+})
+
+test('only steps of a request fill in its context', () => {
+  const isStep = ({ path }: SourceFile) => layerOf(path) === 'server'
+  const elsewhere = files
+    .filter(file => !isStep(file) && findContextWrites(file).length > 0)
+    .map(({ path }) => path)
+  expect(elsewhere).toEqual([])
+  expect(files.filter(isStep).flatMap(findContextWrites).length).toBeGreaterThan(10)
 })
 
 /** Errors of a call have the names of those in process: the client imports no code of the server. */

@@ -34,7 +34,6 @@ export async function readCsv(
 ): Promise<Json[]> {
   const text = await readText(body, context)
   const items: Item[] = []
-  const lines: number[] = []
   let columns: readonly ReadColumn[] | undefined
   let members = 0
   for (const { cells, line } of parseRows(text)) {
@@ -54,10 +53,9 @@ export async function readCsv(
       if (cell !== undefined && column) setValue(item, column, column.read(cell), line)
     }
     items.push(item)
-    lines.push(line)
+    context.lines?.push(line)
   }
   checkJson(items, '', context.limits.depth)
-  context.lines = lines
   return items
 }
 

@@ -90,8 +90,8 @@ export interface ReadContext {
    * a value is returned as its text. Without it they are thrown.
    */
   readonly issues?: Issue[]
-  /** The line of each item of a list, set by {@link Format.readItems}. */
-  lines?: readonly number[]
+  /** Collects the line of each item of a list that {@link Format.readItems} reads. */
+  readonly lines?: number[]
   /** Gets the pairs of a form before they are checked, so that a page can show them again. */
   readonly submitted?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
@@ -140,7 +140,7 @@ export interface Format {
   read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json>
   /**
    * Reads a body to a list of items, which are created together; absent for a format whose lists are not read. It
-   * sets `context.lines`.
+   * adds the line of each to `context.lines`.
    * @throws HttpError as `read` does.
    */
   readItems?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json[]>

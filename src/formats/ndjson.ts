@@ -24,7 +24,6 @@ async function readNdjson(body: AsyncIterable<Uint8Array>, context: ReadContext)
   const { depth, members } = context.limits
   const text = await readText(body, context)
   const items: Json[] = []
-  const lines: number[] = []
   for (const [at, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     if (items.length >= members) throw tooManyMembers(members)
@@ -38,9 +37,8 @@ async function readNdjson(body: AsyncIterable<Uint8Array>, context: ReadContext)
         error.errors.map(entry => ({ ...entry, message: located(entry.message) })),
       )
     }
-    lines.push(at + 1)
+    context.lines?.push(at + 1)
   }
-  context.lines = lines
   return items
 }
 

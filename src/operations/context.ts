@@ -180,6 +180,16 @@ export class CallContext implements ListOptions {
     return this.#uploads
   }
 
+  /** Does the work of the call as a part of a transaction. */
+  async within<R>(transaction: RunningTransaction, work: () => Awaitable<R>): Promise<R> {
+    this.transaction = transaction
+    try {
+      return await transaction.run(async () => work())
+    } finally {
+      this.transaction = undefined
+    }
+  }
+
   /** Removes the uploads that no written item holds: now, or at the end of the transaction. */
   discardUploads(): Awaitable<void> {
     const uploads = this.#uploads

@@ -1,11 +1,10 @@
 // Dry runs: a write is done in a transaction that is always undone.
 
-import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { CollectionTarget } from '../model/compile/routes.ts'
-import type { CallContext, OperationContext, OperationResult, Perform } from './context.ts'
+import type { OperationContext, OperationResult, Perform } from './context.ts'
 import { runInTransaction } from './run-transaction.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 import { listFiles } from './write/blob-inputs.ts'
@@ -51,34 +50,26 @@ function cannotRollBack(reason: string): HttpError {
   return new HttpError(400, [{ message, field: 'prefer', type: 'no_dry_run' }])
 }
 
-/** A context that is still to be filled in. */
-type NewContext = CallContext & Pick<OperationContext, 'target'>
-
 /** Lets a write be tried by `Prefer: tx=rollback`: nothing of it is kept. */
-export function withDryRun(perform: Perform): (context: NewContext) => Awaitable<OperationResult> {
+export function withDryRun(perform: Perform): Perform {
   return context =>
     context.preferences.tx === undefined ? perform(context) : tryOut(context, perform)
 }
 
 /** Does a write and undoes it: it is answered as if it were done, without what names the item. */
-export async function tryOut(context: NewContext, perform: Perform): Promise<OperationResult> {
+export async function tryOut(
+  context: OperationContext,
+  perform: Perform,
+): Promise<OperationResult> {
   const { target, body } = context
   requireRollback(target)
   const [file] = listFiles(target.collection, body?.value)
   if (file !== undefined) throw cannotRollBack(`The file of ${file} would be stored`)
-  // A later request may have the same key, and do the work.
-  context.idempotencyKey = undefined
-  if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
-  try {
-    const done = await rollBack(context, transaction => {
-      context.transaction = transaction
-      return transaction.run(async () => perform(context))
-    })
-    const others = getHeader(done.headers, 'Preference-Applied')
-    const own = printPreferences({ tx: 'rollback' })
-    const headers = ['Preference-Applied', others === undefined ? own : `${others}, ${own}`]
-    return { ...done, headers, validators: undefined }
-  } finally {
-    context.transaction = undefined
-  }
+  const done = await rollBack(context, transaction =>
+    context.within(transaction, () => perform(context)),
+  )
+  const others = getHeader(done.headers, 'Preference-Applied')
+  const own = printPreferences({ tx: 'rollback' })
+  const headers = ['Preference-Applied', others === undefined ? own : `${others}, ${own}`]
+  return { ...done, headers, validators: undefined }
 }

@@ -70,6 +70,8 @@ async function peekBody(body: BodyStream): Promise<BodyStream | undefined> {
 interface ChosenReader {
   readonly format: Reader
   readonly type: MediaType | undefined
+  /** Present for a list of items to create: collects the line of each. */
+  readonly lines?: number[]
 }
 
 /**
@@ -91,7 +93,7 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const type = text === undefined ? undefined : mediaTypes.get(text, parseMediaType)
   const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
   const items = format ? undefined : chooseItemsReader(context, type)
-  if (items) return { format: items, type }
+  if (items) return { format: items, type, lines: [] }
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
   if (!format || (patch && method !== 'PATCH')) {
     const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
@@ -130,15 +132,15 @@ const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
  */
 async function decode(
   context: CollectionContext,
-  { format, type }: ChosenReader,
+  { format, type, lines }: ChosenReader,
   body: RequestBody,
 ): Promise<void> {
-  const reading = new BodyContext(context, type)
+  const reading = new BodyContext(context, type, lines)
   const value = await readValue(body, format, reading)
   const { form } = format
   const { issues } = reading
   if (!form) {
-    context.body = { value, issues, type: type?.type, form, lines: reading.lines }
+    context.body = { value, issues, type: type?.type, form, lines }
     return
   }
   // A form's `_method` is the request's, not a property of the item.
@@ -167,16 +169,21 @@ class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: Uploads['put']
-  lines?: readonly number[]
+  readonly lines?: number[]
   readonly #context: CollectionContext
 
-  constructor(context: CollectionContext, type: MediaType | undefined) {
+  constructor(
+    context: CollectionContext,
+    type: MediaType | undefined,
+    lines: number[] | undefined,
+  ) {
     const { action, collection } = context.target
     const length = context.request.headers['content-length']
     this.fields = action ? action.inputFields : collection.bodyFields
     this.limits = context.api.limits
     this.method = context.method
     this.parameters = type?.parameters ?? NO_PARAMETERS
+    if (lines) this.lines = lines
     this.length = length === undefined ? undefined : Number(length)
     // An action takes no files, but its `update` may give contents.
     const uploads = action ? undefined : context.uploads

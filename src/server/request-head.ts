@@ -146,7 +146,10 @@ export function prepareOperation(context: CollectionContext): void {
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
   const key = headers['idempotency-key']
-  if (key !== undefined) context.idempotencyKey = parseIdempotencyKey(key)
+  if (key === undefined) return
+  const parsed = parseIdempotencyKey(key)
+  // A later request may have the key of one that is only tried, and do the work.
+  if (isSafe(method) || context.preferences.tx === undefined) context.idempotencyKey = parsed
 }
 
 /** Takes out `_method` and, of lists as pages, whose forms send every control, empty values; then rewrites dialects. */

@@ -135,6 +135,7 @@ export async function runCall(
     forClient: scope.forClient ?? false,
     preconditions: call.preconditions ?? NO_PRECONDITIONS,
     preferences: call.preferences ?? {},
+    writeResponse: options?.dryRun ? 'representation' : 'redirect',
     body: value === undefined ? undefined : { value: toJson(value), type: undefined },
     principal: options?.principal ?? scope.principal,
   })

@@ -31,8 +31,9 @@ export function chooseWriteResponse(context: OperationContext): WriteResponse {
   // An HTML form is answered by a redirect, so that reloading does not send it again.
   if (api.changes === 'representation' && id !== undefined && !negotiated?.format.page)
     return 'representation'
-  // A redirect needs a target that the client may read.
-  if (creates || offers(context, id === undefined ? 'list' : 'read')) return 'redirect'
+  // A redirect needs a target that the client may read, and that is there: what is only tried is not.
+  if (creates || offers(context, id === undefined ? 'list' : 'read'))
+    return preferences.tx === undefined ? 'redirect' : 'representation'
   return id === undefined ? 'minimal' : 'representation'
 }
 
