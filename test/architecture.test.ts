@@ -54,6 +54,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   'fast-xml-parser': /^formats\/xml\/reader\.ts$/,
   kysely: /^sql\//,
   '@aws-sdk/client-s3': /^s3\//,
+  '@tanstack/query-core': /^client\/tanstack-query\.ts$/,
   jose: /^auth\/bearer-jwt\.ts$/,
 }
 

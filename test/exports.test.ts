@@ -10,6 +10,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
   client: 'client/index.ts',
   'client/batch': 'client/batch.ts',
+  query: 'client/tanstack-query.ts',
   rules: 'rules/index.ts',
   html: 'html/index.ts',
   dialects: 'dialects/index.ts',
@@ -58,6 +59,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/index.js",
       "./dist/client/index.js",
       "./dist/client/batch.js",
+      "./dist/client/tanstack-query.js",
       "./dist/rules/index.js",
       "./dist/html/index.js",
       "./dist/dialects/index.js",
@@ -220,6 +222,27 @@ test('rest-conventions/client/batch', async () => {
       "type BatchStep",
       "type BatchSteps",
       "type StepOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/query', async () => {
+  expect(await namesOf('client/tanstack-query.ts')).toMatchInlineSnapshot(`
+    [
+      "createQueries",
+      "type CachedItem",
+      "type CachedPage",
+      "type CachedQueryOptions",
+      "type CountQuery",
+      "type InfiniteOptions",
+      "type ItemQuery",
+      "type ListQuery",
+      "type Mutation",
+      "type MutationOptions",
+      "type Queries",
+      "type ReadQueries",
+      "type ShownPage",
+      "type WriteMutations",
     ]
   `)
 })

@@ -51,12 +51,18 @@ export function createList<T>(
       if (relation === 'next' && (link === query || value.length === 0)) throw notAnAnswer(received)
       return readPage(link, inner, walks)
     }
-    return {
+    const next = new URLSearchParams(findLink(headers, 'next'))
+    const page = {
       items: value,
       total: total ? Number(total) : undefined,
-      next: () => follow('next'),
-      previous: () => follow('previous'),
+      // Some lists go on by `offset`.
+      cursor: next.get('cursor') ?? next.get('offset') ?? undefined,
     }
+    // A structured clone has no functions.
+    return Object.defineProperties(page, {
+      next: { value: () => follow('next') },
+      previous: { value: () => follow('previous') },
+    }) as Page<T> // just now it got the rest
   }
 
   async function* walk(): AsyncGenerator<T, void> {

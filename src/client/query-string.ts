@@ -1,24 +1,9 @@
 // Query strings: `{ price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }` → `price[gte]=10&model.name[prefix]=Cl`.
 
-import type { GroupWord } from '../query/where.ts'
-import type { OperatorWord } from '../store/operators.ts'
-
-/** By word: 1 where its values are one text, separated by commas. */
-const OPERATORS: Readonly<Record<OperatorWord, 0 | 1>> = {
-  eq: 0,
-  ne: 0,
-  in: 1,
-  nin: 1,
-  gt: 0,
-  gte: 0,
-  lt: 0,
-  lte: 0,
-  like: 0,
-  prefix: 0,
-  exists: 0,
-}
-const PARAMETERS = /^(sort|fields|include|limit|offset|until|since(_id)?|max_id)$/
-
+/** The operators; `in` and `nin` take one text of values that are separated by commas. */
+const OPERATORS = /^(eq|ne|n?in|[gl]te?|like|prefix|exists)$/
+const LISTS = /^n?in$/
+const PARAMETERS = /^(sort|fields|include|limit|offset|cursor|until|since(_id)?|max_id)$/
 const NAMED = /^(by|sum|avg|min|max)$/
 
 /** What a list is of: the names of the collection and of its id. */
@@ -44,7 +29,7 @@ export function printQuery(
 ): string {
   const parameters = new URLSearchParams()
   const seen = new Set<string>()
-  const add = (path: string, name: string, operator: OperatorWord, value: unknown): void => {
+  const add = (path: string, name: string, operator: string, value: unknown): void => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
     // A repeated parameter would mean either value.
     if (listed && seen.has(path + operator))
@@ -58,7 +43,7 @@ export function printQuery(
       if (!listed || /^(str|num|boo)/.test(typeof each)) return `${each}`
       throw notFilter(listed, path, each)
     })
-    const isOne = texts.length > 0 && OPERATORS[operator]
+    const isOne = texts.length > 0 && LISTS.test(operator)
     for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
     // Every item has an id: this matches nothing.
     if (listed && texts.length === 0 && operator[0] !== 'n')
@@ -92,7 +77,11 @@ export function printQuery(
       // Beside a filter of a field with such a name. Of no names it is an empty text.
       if (value !== undefined) add(`?${name}`, name, 'eq', `${value}` ? value : '')
     } else if (!listed || !PARAMETERS.test(name)) walk(name, value)
-    else if (value !== undefined) parameters.set(name, String(toPlain(value)))
+    else if (value !== undefined)
+      parameters.set(
+        name === 'cursor' && /^\d+$/.test(`${value}`) ? 'offset' : name,
+        String(toPlain(value)),
+      )
   }
   if (groups && listed) parameters.set('where', printGroups(groups, listed))
   if (words !== undefined) parameters.set('q', words)
@@ -107,19 +96,10 @@ function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
 
 type PrintedGroups = Readonly<Record<string, unknown>>
 
-/** By word, whether a value is a group of filters. */
-const GROUPS: Readonly<Record<GroupWord, (value: unknown) => boolean>> = {
-  or: isListOfObjects,
-  and: isListOfObjects,
-  not: value => isObject(value) && !Object.keys(value).every(isOperator),
-}
-
-function isListOfObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isObject)
-}
-
+/** Whether a value is a group of filters, and not a filter of a field with such a name. */
 function isGroup(name: string, value: unknown): boolean {
-  return Object.hasOwn(GROUPS, name) && GROUPS[name as GroupWord](value)
+  if (name === 'not') return isObject(value) && !Object.keys(value).every(isOperator)
+  return /^(or|and)$/.test(name) && Array.isArray(value) && value.every(isObject)
 }
 
 /** Whether filters of related items have groups: only `where` says those. */
@@ -136,7 +116,7 @@ function printGroups(groups: PrintedGroups, listed: Listed): string {
   })
 }
 
-const isOperator = (word: string): word is OperatorWord => Object.hasOwn(OPERATORS, word)
+const isOperator = (word: string) => OPERATORS.test(word)
 const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -3,7 +3,7 @@ import type { Resource, WriteOptions } from '../model/types/resource.ts'
 import { type ClientState, COLLECTION, type CollectionPlace, printPath } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { type CollectionReads, createReads } from './reads.ts'
-import { hasVersion } from './versions.ts'
+import { versionOf } from './versions.ts'
 import { createWrites, foreignObject, type SendWrite } from './writes.ts'
 
 const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal', 'dryRun', 'version']
@@ -57,7 +57,7 @@ async function act(
   const hasTarget =
     words.length > 2 ||
     (isObject(first)
-      ? hasVersion(first) || (words.length > 1 && isOptions(last) && last.version !== undefined)
+      ? versionOf(first) || (words.length > 1 && isOptions(last) && last.version)
       : first !== undefined)
   const rest = hasTarget ? words.slice(1) : words
   const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest

@@ -27,10 +27,6 @@ export function versionOf(item: object): string | undefined {
   return versions.get(item)?.(item)
 }
 
-export function hasVersion(item: object): boolean {
-  return versions.has(item)
-}
-
 export function setVersion(item: object, print: PrintVersion): void {
   versions.set(item, print)
 }

@@ -72,8 +72,8 @@ function createAttempt(
     })
     // An action may give anything.
     const { value, headers } = reply
-    const isMany = Array.isArray(body) && isList(value)
-    if (!path && !isMany && !isObject(value)) throw notAnAnswer(reply)
+    const fits = Array.isArray(body) ? isList(value) : isObject(value)
+    if (!path && !fits) throw notAnAnswer(reply)
     remember([value].flat(), place, tagOf(headers))
     return value
   }
@@ -105,14 +105,14 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
     { signal, maxAffected, dryRun }: ManyOptions = {},
   ): Promise<number> {
     const prefer = [
-      maxAffected === undefined ? [] : `max-affected=${maxAffected}`,
-      dryRun ? 'tx=rollback' : [],
-    ]
+      maxAffected !== undefined && `max-affected=${maxAffected}`,
+      dryRun && 'tx=rollback',
+    ].filter(Boolean)
     const reply = await state.send({
       method,
       url: `${state.root}/${place.name}${printQuery(filters, place)}`,
       place: `${place.name}?`,
-      headers: { prefer: prefer.flat().join() || undefined },
+      headers: { prefer: prefer.join() || undefined },
       body,
       signal,
     })

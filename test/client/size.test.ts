@@ -4,12 +4,15 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
-const ENTRY = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
+const nameOf = (file: string) =>
+  fileURLToPath(new URL(`../../src/client/${file}.ts`, import.meta.url))
 const MAX_BYTES = 5_500
 
-test(`with everything at most ${MAX_BYTES} bytes, minified and zipped, and nothing of the server`, async () => {
+/** Bundles what entry points export together. */
+async function bundle(...entries: readonly string[]) {
+  const lines = entries.map(entry => `export * from ${JSON.stringify(nameOf(entry))}`)
   const { outputFiles, metafile } = await build({
-    entryPoints: [ENTRY],
+    stdin: { contents: lines.join('\n'), resolveDir: '.', loader: 'ts' },
     bundle: true,
     minify: true,
     format: 'esm',
@@ -18,10 +21,30 @@ test(`with everything at most ${MAX_BYTES} bytes, minified and zipped, and nothi
     write: false,
     metafile: true,
   })
-  const [bundle] = outputFiles
-  if (!bundle) throw new Error('esbuild made no bundle')
-  const size = gzipSync(bundle.contents, { level: 9 }).length
-  console.info(`The client has ${bundle.contents.length} bytes, ${size} of them zipped`)
-  expect(size).toBeLessThanOrEqual(MAX_BYTES)
-  expect(Object.keys(metafile.inputs).filter(name => !name.includes('src/client/'))).toEqual([])
+  const [file] = outputFiles
+  if (!file) throw new Error('esbuild made no bundle')
+  const inputs = Object.keys(metafile.inputs).filter(name => name !== '<stdin>')
+  return {
+    zipped: gzipSync(file.contents, { level: 9 }).length,
+    size: file.contents.length,
+    inputs,
+  }
+}
+
+test(`with everything at most ${MAX_BYTES} bytes, minified and zipped, and nothing of the server`, async () => {
+  const { zipped, size, inputs } = await bundle('index')
+  console.info(`The client has ${size} bytes, ${zipped} of them zipped`)
+  expect(zipped).toBeLessThanOrEqual(MAX_BYTES)
+  expect(inputs.filter(name => !name.includes('src/client/'))).toEqual([])
+})
+
+test.each([
+  ['tanstack-query', 1_500],
+  ['batch', 800],
+])('%s adds at most %i bytes', async (entry, max) => {
+  const [core, both] = [await bundle('index'), await bundle('index', entry)]
+  const added = both.zipped - core.zipped
+  console.info(`${entry} adds ${added} bytes`)
+  expect(added).toBeLessThanOrEqual(max)
+  expect(both.inputs.filter(name => !name.includes('src/client/'))).toEqual([])
 })

@@ -139,6 +139,8 @@ export interface Selecting<T> extends Bounds<T> {
   readonly limit?: number
   /** How many items to leave out at the start. Default 0. */
   readonly offset?: number
+  /** Where to go on: `cursor` of a page of this list. */
+  readonly cursor?: string | undefined
 }
 
 /** The input of `count`: which items. */

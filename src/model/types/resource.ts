@@ -59,11 +59,13 @@ export interface ManyOptions extends CreateOptions {
   readonly maxAffected?: number | undefined
 }
 
-/** One page of a list. */
+/** One page of a list. A copy of it, as JSON or a structured clone, has no functions: it goes on by `cursor`. */
 export interface Page<T> {
   readonly items: readonly T[]
   /** The size of the whole list; `undefined` where the collection does not count. */
   readonly total: number | undefined
+  /** Where the page after this one begins: `list({ …, cursor })` reads it. `undefined` where there is none. */
+  readonly cursor: string | undefined
   /** Reads the page after this one; `undefined` where there is none. */
   next(): Promise<Page<T> | undefined>
   /** Reads the page before this one; `undefined` where there is none. */

@@ -10,8 +10,7 @@ import { isGroupParameter, readGroupQuery } from '../../query/groups.ts'
 import { INCLUDE } from '../../query/include.ts'
 import { isOwn } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
-import { sortKeyOf } from '../../store/selection.ts'
-import type { Slice, Stored } from '../../store/store.ts'
+import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
 import {
   findProgramReader,
@@ -26,6 +25,7 @@ import { prepareIncludes, readIncluded } from '../read/include.ts'
 import { chooseTotalMode, count } from '../read/list.ts'
 import { prepareQuery } from '../read/prepare-query.ts'
 import { hasFilter } from '../write/by-filter.ts'
+import { findBeside, findStart, type ListStart, printNext, readCursor } from './list-starts.ts'
 import { toProgramNested } from './nested-items.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 
@@ -53,7 +53,7 @@ const DEFAULT_MAX = 10_000
 
 /** The parameters for the grammar of queries, and those for the place in the list. */
 const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields', INCLUDE] as const
-const PLACE = ['limit', 'offset'] as const
+const PLACE = ['limit', 'offset', 'cursor'] as const
 const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 
 /** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
@@ -153,9 +153,8 @@ export function readFilters(
 }
 
 /** A part of a list, read. */
-interface ListPart {
+interface ListPart extends ListStart {
   readonly query: ParsedQuery
-  readonly slice: Slice
   readonly stored: readonly Stored[]
   readonly items: readonly ProgramItem[]
   readonly more: boolean
@@ -171,45 +170,41 @@ export function createList(
   run: ListRunner,
   call: ListCall,
 ): List<ProgramItem> {
-  const { name, maxLimit, defaultLimit } = collection
-  const limit = readCount(call.query, 'limit')
-  const offset = readCount(call.query, 'offset') ?? 0
+  return new ProgramList(collection, run, call)
+}
 
-  /** Runs the operation; its `after` hook gets the items that `read` gives. */
-  const perform = async <
-    T extends { readonly query: ParsedQuery; readonly items?: readonly ProgramItem[] },
-  >(
-    read: (context: OperationContext, query: ParsedQuery) => Awaitable<T>,
-  ): Promise<T> => {
-    let result: T | undefined
-    await run(call.operation, call.options, async context => {
-      result = await read(context, await prepareQuery(context, readCallQuery(collection, call)))
-      return { status: 200, headers: [], value: result.items && [...result.items] }
-    })
-    return result as T // the operation has run, or thrown
+class ProgramList implements List<ProgramItem> {
+  readonly #collection: CollectionDefinition
+  readonly #run: ListRunner
+  readonly #call: ListCall
+  readonly #limit: number | undefined
+  readonly #offset: number
+  readonly #cursor: string | undefined
+
+  constructor(collection: CollectionDefinition, run: ListRunner, call: ListCall) {
+    this.#collection = collection
+    this.#run = run
+    this.#call = call
+    this.#limit = readCount(call.query, 'limit')
+    this.#offset = readCount(call.query, 'offset') ?? 0
+    this.#cursor = readCursor(call.query)
   }
 
-  const readPart = (slice: Slice, wantsTotal = false): Promise<ListPart> =>
-    perform(async (context, query) => {
-      const store = context.storeOf(collection)
-      const mode = wantsTotal ? chooseTotalMode(context) : 'none'
-      const page = await store.list(query, slice, mode, context.storeOptions)
-      const items = await createItemMapper(context, query)(page.items)
-      return { ...page, query, slice, stored: page.items, items }
-    })
-
-  async function* iterate(): AsyncGenerator<ProgramItem, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ProgramItem, void, undefined> {
+    const limit = this.#limit
     if (limit !== undefined && limit <= MAX_AT_ONCE) {
-      yield* (await readPart({ limit, offset })).items
+      yield* (await this.#readPart(limit)).items
       return
     }
-    const { toItems, batches } = await perform((context, query) => ({
+    if (this.#cursor !== undefined) return yield* this.#iterateParts()
+    const collection = this.#collection
+    const { toItems, batches } = await this.#perform((context, query) => ({
       query,
       toItems: createItemMapper(context, query),
       batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
     let left = limit ?? Number.POSITIVE_INFINITY
-    let skipping = offset
+    let skipping = this.#offset
     for await (const batch of batches) {
       const wanted = batch.slice(skipping, skipping + left)
       skipping = Math.max(0, skipping - batch.length)
@@ -219,47 +214,89 @@ export function createList(
     }
   }
 
-  async function readPage(slice: Slice): Promise<Page<ProgramItem>> {
-    const part = await readPart(slice, true)
-    return {
-      items: part.items,
-      total: part.total,
-      next: () => readBeside(part, false),
-      previous: () => readBeside(part, true),
+  async page(): Promise<Page<ProgramItem>> {
+    const { name, maxLimit, defaultLimit } = this.#collection
+    const size = this.#limit ?? defaultLimit
+    if (size <= maxLimit) return this.#readPage(size)
+    throw new TypeError(
+      `A page of ${name} has at most ${maxLimit} items (maxLimit). For more, use \`for await\` or toArray()`,
+    )
+  }
+
+  async first(): Promise<ProgramItem | undefined> {
+    return this.#limit === 0 ? undefined : (await this.#readPart(1)).items[0]
+  }
+
+  async toArray({ max = DEFAULT_MAX }: { readonly max?: number | undefined } = {}) {
+    const items: ProgramItem[] = []
+    for await (const item of this) {
+      if (items.length >= max) {
+        throw new RangeError(
+          `There are more than ${max} ${this.#collection.name}. Use \`for await\`, a limit, or toArray({ max: … })`,
+        )
+      }
+      items.push(item)
+    }
+    return items
+  }
+
+  /** Runs the operation; its `after` hook gets the items that `read` gives. */
+  async #perform<
+    T extends { readonly query: ParsedQuery; readonly items?: readonly ProgramItem[] },
+  >(read: (context: OperationContext, query: ParsedQuery) => Awaitable<T>): Promise<T> {
+    const call = this.#call
+    let result: T | undefined
+    await this.#run(call.operation, call.options, async context => {
+      const query = await prepareQuery(context, readCallQuery(this.#collection, call))
+      result = await read(context, query)
+      return { status: 200, headers: [], value: result.items && [...result.items] }
+    })
+    return result as T // the operation has run, or thrown
+  }
+
+  /** @param at where it begins, or how many items to read from the start. */
+  #readPart(at: ListStart | number, wantsTotal = false): Promise<ListPart> {
+    return this.#perform(async (context, query) => {
+      const { slice, position } = typeof at === 'number' ? this.#start(query, at) : at
+      const store = context.storeOf(this.#collection)
+      const mode = wantsTotal ? chooseTotalMode(context) : 'none'
+      const page = await store.list(query, slice, mode, context.storeOptions)
+      const items = await createItemMapper(context, query)(page.items)
+      return { ...page, query, slice, position, stored: page.items, items }
+    })
+  }
+
+  #start(query: ParsedQuery, limit: number): ListStart {
+    if (this.#cursor !== undefined) return findStart(this.#collection, query, this.#cursor, limit)
+    const offset = this.#offset
+    return { slice: { limit, offset }, position: offset }
+  }
+
+  /** Reads part by part: stores stream whole lists alone. */
+  async *#iterateParts(): AsyncGenerator<ProgramItem, void, undefined> {
+    let left = this.#limit ?? Number.POSITIVE_INFINITY
+    for (let at: ListStart | number | undefined = MAX_AT_ONCE; at && left > 0; ) {
+      const part: ListPart = await this.#readPart(at)
+      yield* part.items.slice(0, left)
+      left -= part.items.length
+      at = findBeside(this.#collection, part, false)
     }
   }
 
-  async function readBeside(
-    part: ListPart,
-    backward: boolean,
-  ): Promise<Page<ProgramItem> | undefined> {
-    const slice = sliceBeside(collection, part, backward)
-    const page = slice && (await readPage(slice))
-    return page && page.items.length > 0 ? page : undefined
-  }
-
-  return {
-    [Symbol.asyncIterator]: iterate,
-    async page() {
-      const size = limit ?? defaultLimit
-      if (size <= maxLimit) return readPage({ limit: size, offset })
-      throw new TypeError(
-        `A page of ${name} has at most ${maxLimit} items (maxLimit). For more, use \`for await\` or toArray()`,
-      )
-    },
-    first: async () => (limit === 0 ? undefined : (await readPart({ limit: 1, offset })).items[0]),
-    async toArray({ max = DEFAULT_MAX } = {}) {
-      const items: ProgramItem[] = []
-      for await (const item of iterate()) {
-        if (items.length >= max) {
-          throw new RangeError(
-            `There are more than ${max} ${name}. Use \`for await\`, a limit, or toArray({ max: … })`,
-          )
-        }
-        items.push(item)
-      }
-      return items
-    },
+  async #readPage(at: ListStart | number): Promise<Page<ProgramItem>> {
+    const part = await this.#readPart(at, true)
+    const readBeside = async (backward: boolean) => {
+      const start = findBeside(this.#collection, part, backward)
+      const page = start && (await this.#readPage(start))
+      return page && page.items.length > 0 ? page : undefined
+    }
+    return {
+      items: part.items,
+      total: part.total,
+      cursor: printNext(this.#collection, part),
+      next: () => readBeside(false),
+      previous: () => readBeside(true),
+    }
   }
 }
 
@@ -281,24 +318,4 @@ function createItemMapper(
   }
   const pick = fields && picker(fields)
   return batch => batch.map(stored => toProgramItem(collection, stored, pick?.(stored.item)))
-}
-
-/** Finds the slice before or after a part; `undefined` where there is nothing. */
-function sliceBeside(
-  { store }: CollectionDefinition,
-  { query, slice, stored, more }: ListPart,
-  backward: boolean,
-): Slice | undefined {
-  const { limit } = slice
-  const cameBackward = 'backward' in slice && slice.backward
-  if (limit === 0 || (!backward && !cameBackward && !more)) return undefined
-  if (store.pages === 'offset' && 'offset' in slice) {
-    if (backward && slice.offset === 0) return undefined
-    return { limit, offset: backward ? Math.max(0, slice.offset - limit) : slice.offset + limit }
-  }
-  const edge = backward ? stored[0] : stored.at(-1)
-  // Before a position behind the end comes the last page.
-  if (!edge && !backward) return undefined
-  const key = edge && sortKeyOf(edge.item, query.sort)
-  return { limit, key, backward }
 }
