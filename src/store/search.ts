@@ -1,19 +1,27 @@
 // The words of a search, and the form in which they are compared with texts: the same in each store.
 
-/** Marks that are diacritics: accents, tones, points. The vowel signs of Indic scripts and of Thai are none. */
-const MARK = '[\\p{M}&&[\\p{Diacritic}\\p{Variation_Selector}]]'
-const DIACRITICS = new RegExp(`${MARK}+`, 'gv')
+/** Diacritics: accents, tones, points. The vowel signs of Indic scripts and of Thai are none. */
+const DIACRITIC = '[\\p{M}&&[\\p{Diacritic}\\p{Variation_Selector}\\u034f]]'
+const DIACRITICS = new RegExp(`${DIACRITIC}+`, 'gv')
+
+/** Characters that a decomposition may put into another order: marks, and the two of half width that become some. */
+const MARKS = /[\p{M}\uff9e\uff9f]{30}/gu
+
+/** The combining grapheme joiner, which none of them passes: a long run would take quadratic time (UAX #15, §13). */
+const JOINER = '\u034f'
 
 /** Code units of ASCII alone. */
 const ASCII = /^[\0-\x7f]*$/
 
 /**
  * Folds a text, so that a search for `megane` finds `Mégane`: it is decomposed (NFKD, UAX #15), and loses its diacritics
- * and capital letters. Parts of a text are folded to the parts of the folded text, and what is folded stays the same.
+ * and capital letters. Parts of a text are folded to the parts of the folded text, and what is folded stays the same,
+ * but for more than 30 marks in a row.
  */
 export function foldText(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
-  const plain = text.normalize('NFKD').replace(DIACRITICS, '')
+  const bounded = text.replace(MARKS, `$&${JOINER}`)
+  const plain = bounded.normalize('NFKD').replace(DIACRITICS, '')
   // At the end of a word a sigma would become another one than within it.
   return plain.toLowerCase().replaceAll('ς', 'σ')
 }

@@ -287,6 +287,8 @@ function searchTest({ text, paths, fold }: Search, effort: Effort): (item: Item)
       spend(effort, length * factor + words.length * (length >> LITERAL_SHIFT))
     }
     const comparable = texts.map(toComparable)
+    // A character may be folded to 18 of them.
+    for (const { length } of comparable) spend(effort, length)
     return words.every(word => comparable.some(value => value.includes(word)))
   }
 }

@@ -503,7 +503,7 @@ describe('programs and the client', () => {
       id: 4,
       color: 'black',
     })
-    await expect(cars.patch(car as never, { color: 'white' })).rejects.toThrow('changed')
+    await expect(cars.patch(car as never, { color: 'white' })).rejects.toThrow('another version')
     const read = await cars.read(1, { include: ['model'] } as never)
     expect(read).toMatchObject({ id: 1, model: { name: 'Clio' } })
     expect(await cars.patch(read as never, { color: 'black' })).toMatchObject({ color: 'black' })
