@@ -178,12 +178,17 @@ export class MemoryIndex {
     return isSamePath(path, this.#columns[0]?.path) && this.canOrderBy(sort, ONE_VALUE)
   }
 
-  /** Copies the entries with a value in the first column. */
-  entriesOf(value: Scalar, backward: boolean): Stored[] {
+  /** Creates a function that copies the first entries, or the last, with a value in the first column: of each value once. */
+  createReader(backward: boolean): (value: Scalar, limit: number) => Stored[] {
     const [column] = this.#columns
-    if (!column || !isOfKind(value, column.kind)) return []
-    const keys = [toKey(value, column.kind)]
-    return this.#rows.slice(this.#rank(keys, false), this.#rank(keys, true), backward)
+    const read = this.#rows.createReader()
+    return (value, limit) => {
+      if (!column || !isOfKind(value, column.kind)) return []
+      const keys = [toKey(value, column.kind)]
+      if (!backward) return read(this.#place(keys), limit)
+      const end = this.#rank(keys, true)
+      return this.#rows.slice(Math.max(this.#rank(keys, false), end - limit), end, true)
+    }
   }
 
   /** Whether the order of a part, or its reverse, is that of a sort. */

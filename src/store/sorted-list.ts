@@ -65,6 +65,33 @@ export class SortedList<K, T> {
     return chunk ? this.#start(at) + firstNotBelow(chunk, probe) : 0
   }
 
+  /**
+   * Creates a function that copies the first entries at a place. It is called with places no two of which are equal; one
+   * that follows the last is found without a search.
+   */
+  createReader(): (place: Probe<K, T>, limit: number) => T[] {
+    let at = 0
+    let chunk = this.#chunks[0]
+    let position = 0
+    return (place, limit) => {
+      const follows = chunk && position < chunk.keys.length && probeAt(chunk, position, place) === 0
+      if (!follows) {
+        ;[at, chunk] = this.#findChunk(place)
+        position = chunk ? firstNotBelow(chunk, place) : 0
+      }
+      const found: T[] = []
+      while (chunk) {
+        if (position === chunk.keys.length) {
+          at++
+          chunk = this.#chunks[at]
+          position = 0
+        } else if (found.length === limit || probeAt(chunk, position, place) !== 0) break
+        else found.push(chunk.entries[position++] as T) // there is one
+      }
+      return found
+    }
+  }
+
   /** The entry at a position from 0. */
   at(position: number): T | undefined {
     const chunk = this.#locate(position)
