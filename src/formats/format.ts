@@ -133,6 +133,11 @@ export interface Format {
     readonly body: string | Uint8Array[]
     readonly length: number
   }
+  /** Prints items with what they include, as `printStored` does. */
+  printNested?(nested: NestedItem | readonly NestedItem[]): {
+    readonly body: string
+    readonly length: number
+  }
   /**
    * Reads a body to a JSON value; absent for a format that only writes.
    * @throws HttpError 400 for a malformed body, 413 for more than the limits allow.

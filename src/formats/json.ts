@@ -18,6 +18,10 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
   types: ['application/json'],
   write: printJson,
   printStored,
+  printNested(nested) {
+    const { json: body, bytes: length } = 'item' in nested ? nested.print() : printNested(nested)
+    return { body: body ?? JSON.stringify(nested), length }
+  },
   read(body, context) {
     const { depth, members } = context.limits
     return andThen(readText(body, context), text => parseJson(text, depth, members))
@@ -31,11 +35,8 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
 function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
-      return representation.nested?.print().text ?? JSON.stringify(representation.data)
-    case 'list': {
-      const { nested } = representation
-      return nested ? printNested(nested).text : JSON.stringify(representation.data)
-    }
+    case 'list':
+      return JSON.stringify(representation.data)
     case 'document':
       return representation.text ?? JSON.stringify(representation.data)
     case 'errors': {

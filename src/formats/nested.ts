@@ -8,23 +8,30 @@ import { type PrintedStored, printItem } from '../store/printed.ts'
 export class PartNames {
   readonly names: readonly string[]
   /** Each name as JSON writes it before its value, and its bytes. */
-  readonly keys: readonly { readonly text: string; readonly bytes: number }[]
+  readonly keys: readonly { readonly json: string; readonly bytes: number }[]
 
   constructor(names: readonly string[]) {
     this.names = names
     this.keys = names.map(name => {
-      const text = `${JSON.stringify(name)}:`
-      return { text, bytes: Buffer.byteLength(text) }
+      const json = `${JSON.stringify(name)}:`
+      return { json, bytes: Buffer.byteLength(json) }
     })
   }
 }
 
+/** A text and its bytes; without a text the item is printed anew. */
 interface Printed {
-  readonly text: string
+  readonly json: string | undefined
   readonly bytes: number
 }
 
-/** An item, and what it includes: `null` or one item to one, a list to many. */
+/** What an item includes under one name: `null` or one item to one, a list to many. */
+type Part = NestedItem | null | readonly NestedItem[]
+
+/** Of items that include nothing: never changed. */
+const NO_PARTS: Part[] = []
+
+/** An item, and what it includes. */
 export class NestedItem {
   readonly stored: PrintedStored
   /** As clients read it: the item of `stored` itself where nothing is selected or left out. */
@@ -32,8 +39,7 @@ export class NestedItem {
   readonly names: PartNames
   /** Tells its version from the same one with other properties. */
   readonly tag: string
-  /** In the order of the names. */
-  readonly parts: (NestedItem | null | readonly NestedItem[])[] = []
+  #parts = NO_PARTS
   #printed: Printed | undefined
 
   constructor(stored: PrintedStored, item: Item, names: PartNames, tag = '') {
@@ -43,22 +49,32 @@ export class NestedItem {
     this.tag = tag
   }
 
+  /** In the order of the names. */
+  get parts(): readonly Part[] {
+    return this.#parts
+  }
+
+  /** Sets what it includes under the name at this place. */
+  setPart(at: number, part: Part): void {
+    if (this.#parts === NO_PARTS) this.#parts = this.names.names.map(() => null)
+    this.#parts[at] = part
+  }
+
   /** The item with its parts as properties. */
   get data(): Item {
-    const { item, names, parts } = this
-    if (parts.length === 0) return item
-    const data: Item = { ...item }
-    for (const [at, part = null] of parts.entries()) {
-      const name = names.names[at] ?? ''
-      data[name] = isList(part) ? part.map(each => each.data) : (part?.data ?? null)
-    }
+    if (this.#parts.length === 0) return this.item
+    const data: Item = { ...this.item }
+    for (const [at, part] of this.#parts.entries())
+      data[this.names.names[at] ?? ''] = isList(part)
+        ? part.map(each => each.data)
+        : (part?.data ?? null)
     return data
   }
 
   /** How many items it includes, at all levels. */
   get count(): number {
     let count = 0
-    for (const part of this.parts) {
+    for (const part of this.#parts) {
       if (part === null) continue
       if (isList(part)) for (const each of part) count += 1 + each.count
       else count += 1 + part.count
@@ -73,39 +89,44 @@ export class NestedItem {
 
   /** Prints it as JSON, once. */
   print(): Printed {
-    this.#printed ??= this.parts.length === 0 ? this.#printOwn() : this.#printParts()
+    if (this.#parts.length === 0) return this.#printOwn()
+    this.#printed ??= this.#printParts()
     return this.#printed
   }
 
   #printOwn(): Printed {
     const { item, stored } = this
-    if (item !== stored.item) return measure(JSON.stringify(item))
-    const { json = JSON.stringify(item), bytes } = printItem(stored)
-    return { text: json, bytes }
+    return item === stored.item ? printItem(stored) : measure(item)
   }
 
   #printParts(): Printed {
-    const { item, names, parts } = this
+    const { item, names } = this
     // What is included wins over a property that has come into the store by another way.
-    if (names.names.some(name => Object.hasOwn(item, name)))
-      return measure(JSON.stringify(this.data))
+    if (names.names.some(name => Object.hasOwn(item, name))) return measure(this.data)
     const own = this.#printOwn()
-    let text = own.text.slice(0, -1)
+    let json = (own.json ?? JSON.stringify(item)).slice(0, -1)
     let { bytes } = own
-    for (const [at, part = null] of parts.entries()) {
+    let comma = json === '{' ? '' : ','
+    for (let at = 0; at < this.#parts.length; at++) {
+      const part = this.#parts[at] ?? null
       const key = names.keys[at]
       if (!key) continue
       const printed = isList(part) ? printNested(part) : (part?.print() ?? NULL)
-      const comma = at > 0 || text !== '{' ? ',' : ''
-      text += comma + key.text + printed.text
+      json += comma + key.json + (printed.json ?? JSON.stringify(part))
       bytes += comma.length + key.bytes + printed.bytes
+      comma = ','
     }
-    return { text: `${text}}`, bytes }
+    return { json: `${json}}`, bytes }
+  }
+
+  /** As `JSON.stringify` has it. */
+  toJSON(): Item {
+    return this.data
   }
 
   /** Adds the versions of what it includes, each in its place. */
   addVersions(versions: string[]): void {
-    for (const part of this.parts) {
+    for (const part of this.#parts) {
       if (part === null) versions.push('')
       else if (isList(part)) {
         versions.push(String(part.length))
@@ -115,31 +136,33 @@ export class NestedItem {
   }
 
   #addOwn(versions: string[]): void {
-    versions.push(this.stored.version + this.tag)
-    this.addVersions(versions)
+    versions.push(this.tag === '' ? this.stored.version : this.stored.version + this.tag)
+    if (this.#parts.length > 0) this.addVersions(versions)
   }
 }
 
-const NULL: Printed = { text: 'null', bytes: 4 }
+const NULL: Printed = { json: 'null', bytes: 4 }
 
-function measure(text: string): Printed {
-  return { text, bytes: Buffer.byteLength(text) }
+function measure(item: Item): Printed {
+  const json = JSON.stringify(item)
+  return { json, bytes: Buffer.byteLength(json) }
 }
 
-function isList(part: NestedItem['parts'][number]): part is readonly NestedItem[] {
+function isList(part: Part): part is readonly NestedItem[] {
   return Array.isArray(part)
 }
 
 /** Prints a list as JSON. */
-export function printNested(items: readonly NestedItem[]): Printed {
-  let text = '['
+export function printNested(items: readonly NestedItem[]): Printed & { readonly json: string } {
+  let json = '['
   let bytes = 2
   for (const each of items) {
     const printed = each.print()
-    text += bytes === 2 ? printed.text : `,${printed.text}`
+    const text = printed.json ?? JSON.stringify(each.item)
+    json += bytes === 2 ? text : `,${text}`
     bytes += bytes === 2 ? printed.bytes : printed.bytes + 1
   }
-  return { text: `${text}]`, bytes }
+  return { json: `${json}]`, bytes }
 }
 
 /** A list with what it includes, as a representation: most formats read its data. */

@@ -171,6 +171,8 @@ function print(
 ): Pick<HttpResponse, 'body' | 'length'> {
   if (format.printStored && 'stored' in representation && representation.stored)
     return format.printStored(representation.stored)
+  if (format.printNested && 'nested' in representation && representation.nested)
+    return format.printNested(representation.nested)
   const body = format.write?.(representation, type)
   if (typeof body === 'string') return { body, length: Buffer.byteLength(body) }
   return { body, length: body instanceof Uint8Array ? body.length : undefined }

@@ -111,19 +111,22 @@ export async function readIncluded(
   return { nested: backward ? page.reverse() : page, isCut: kept < items.length }
 }
 
+/** Makes items of a level, which include nothing yet; without `fields` as they are answered whole. */
 async function toNested(
   context: OperationContext,
   items: readonly Stored[],
   { include, fields }: Pick<Include, 'fields'> & { readonly include: readonly Include[] },
 ): Promise<NestedItem[]> {
   const names = findNames(include)
+  const { blobs, hidden, view } = context.target.collection
+  if (!fields && (context.inProcess || (!blobs && hidden.size === 0)))
+    return items.map(stored => new NestedItem(stored, stored.item, names, view?.tag))
   if (context.inProcess) {
-    const pick = fields && picker(fields)
-    return items.map(stored => new NestedItem(stored, pick?.(stored.item) ?? stored.item, names))
+    const pick = picker(fields ?? [])
+    return items.map(stored => new NestedItem(stored, pick(stored.item), names))
   }
   requireInlineLimit(context, items, fields)
   const readable = await toReadableItems(context, items, fields)
-  const { view } = context.target.collection
   return items.map(
     (stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names, view?.tag),
   )
@@ -155,36 +158,41 @@ async function readLevel(
 ): Promise<number> {
   const { include, inner } = level
   const { many, from } = include.relation
-  const ids = new Set<Id>()
+  /** The places of the ids, each once. */
+  const places = new Map<unknown, number>()
+  const ids: Id[] = []
   for (const { stored } of items) {
     const id = stored.item[from]
-    if (typeof id === 'string' || typeof id === 'number') ids.add(id)
+    if ((typeof id !== 'string' && typeof id !== 'number') || places.has(id)) continue
+    places.set(id, ids.length)
+    ids.push(id)
   }
-  const pages = ids.size === 0 ? [] : await listRelated(level, [...ids], max)
-  const found = await toNested(
-    level.context,
-    pages.flatMap(page => page.items),
-    { include: include.includes, fields: include.fields },
-  )
-  const readable = inner.length === 0 ? found.length : await fill(inner, found, max)
-  const byId = new Map<unknown, readonly NestedItem[]>()
+  const pages = ids.length === 0 ? [] : await listRelated(level, ids, max)
+  const stored: Stored[] = []
+  // `flatMap` takes as long as all that comes after it.
+  for (const page of pages) for (const each of page.items) stored.push(each)
+  const parts = { include: include.includes, fields: include.fields }
+  const found = await toNested(level.context, stored, parts)
+  const complete = inner.length === 0 ? found.length : await fill(inner, found, max)
+  /** The items of each id that have all that they include. */
+  const related: (readonly NestedItem[])[] = []
   let end = 0
-  for (const id of ids) {
-    const page = pages[byId.size]
+  for (const page of pages) {
     const start = end
-    end += page?.items.length ?? 0
-    if (!page || end > readable) break
-    byId.set(id, found.slice(start, end))
+    end += page.items.length
+    if (end > complete) break
+    related.push(found.slice(start, end))
   }
-  const incomplete = items.findIndex(({ stored, parts }) => {
-    const id = stored.item[from]
-    const related = byId.get(id)
-    if (!related && ids.has(id as Id)) return true
-    parts[at] = many ? (related ?? []) : (related?.[0] ?? null)
-    return false
+  const incomplete = items.findIndex(item => {
+    const place = places.get(item.stored.item[from])
+    const own = place === undefined ? NOTHING : related[place]
+    if (own) item.setPart(at, many ? own : (own[0] ?? null))
+    return !own
   })
   return incomplete === -1 ? items.length : incomplete
 }
+
+const NOTHING: readonly NestedItem[] = []
 
 /** Lists the related items of each id, those that the client sees. @throws HttpError 400 for too many of one. */
 async function listRelated(
@@ -206,6 +214,7 @@ async function listRelated(
     [[to], ids, { where, sort: collection.sort }, { each, all: max }],
     context.listOptions,
   )
+  if (!many && !collection.hooks.before.has('read')) return pages
   if (!many) return Promise.all(pages.map(page => omitUnreadable(context, page)))
   for (const [at, { items, more }] of pages.entries()) {
     // Without a number all of them are wanted; with one they may be too large together.
@@ -219,7 +228,7 @@ async function listRelated(
 async function omitUnreadable(context: OperationContext, page: StorePage): Promise<StorePage> {
   const { target } = context
   const [stored] = page.items
-  if (!stored || !target.collection.hooks.before.has('read')) return page
+  if (!stored) return page
   try {
     const own = deriveContext(context, { ...target, kind: 'item', id: stored.id }, 'read')
     await runBefore(own, { stored }, undefined)
