@@ -4,10 +4,12 @@ import { memoize } from '../base/memoize.ts'
 import type { Item } from '../base/values.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { Components, JSON_TYPE, type MethodDescription } from './components.ts'
+import { Components } from './components.ts'
 import { buildErrorResponses } from './errors.ts'
 import { buildHeaderParameters, buildResponseHeaders } from './headers.ts'
-import { toPlainItem } from './path-item.ts'
+import { JSON_TYPE, type MethodDescription } from './method.ts'
+import { BATCH_ID } from './operation-names.ts'
+import { API_TAG, toPlainItem } from './path-item.ts'
 import { describeRules } from './security.ts'
 
 export const BATCH_PATH = '/batch'
@@ -58,24 +60,24 @@ export function buildBatch(
   version: VersionDefinition,
   components: Components,
 ): object {
-  const id = version.name === '' ? 'batch' : `${version.name}.batch`
   const target = { kind: 'root', version } as const
   const described: MethodDescription = {
     api,
     target,
     method: 'POST',
     name: 'batch',
-    id,
+    id: BATCH_ID,
     components,
   }
   const maxItems = api.limits.steps
   const steps = { type: 'array', minItems: 1, maxItems, items: STEP }
   return {
-    summary: 'Several changes as one',
     post: {
-      operationId: id,
-      summary: 'Does all steps, or none: the first that fails is the answer',
+      operationId: BATCH_ID,
+      summary: 'Send several changes as one',
+      description: 'All steps, or none: the first that fails is the answer',
       deprecated: version.deprecated !== undefined || undefined,
+      ...(!components.isInline && { tags: [API_TAG] }),
       parameters: buildHeaderParameters(described),
       requestBody: { required: true, content: { [JSON_TYPE]: { schema: steps } } },
       responses: {
@@ -97,6 +99,6 @@ export function buildBatch(
 export const describeBatch = memoize((api: ApiDefinition) =>
   memoize(
     (version: VersionDefinition): Item =>
-      toPlainItem(buildBatch(api, version, new Components(true))),
+      toPlainItem(buildBatch(api, version, new Components({ isInline: true }))),
   ),
 )

@@ -1,239 +1,249 @@
-// What descriptions are made of: one method of a target, and the parts that several operations share.
+// The shared parts of a document: each stands once, under a name that does not depend on the order.
 
 import { isObject } from '../base/values.ts'
-import { isSafe } from '../http/methods.ts'
+import { hashTexts } from '../http/conditional.ts'
 import type { SeeRelation } from '../model/compile/relations.ts'
-import type { RouteTarget } from '../model/compile/routes.ts'
-import type {
-  ActionDefinition,
-  ApiDefinition,
-  CollectionDefinition,
-} from '../model/types/definition.ts'
-import { FILTER_OPERATIONS } from '../model/types/operation.ts'
-import type { JsonSchema } from '../schema/json-schema.ts'
+import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
+import { isUnnamed, type JsonSchema } from '../schema/json-schema.ts'
+import { printItemType, printSchemaName, toTypeName } from './names.ts'
 
-/** One method of a target. */
-export interface MethodDescription {
-  readonly api: ApiDefinition
-  readonly target: RouteTarget
-  readonly method: string
-  /** The name of the operation or action. */
-  readonly name: string
-  /** The `operationId`, unique in the api. */
-  readonly id: string
-  readonly components: Components
+export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
+
+/** How a part is called. */
+export interface Naming {
+  /** What stands before the names that parts of several owners want. */
+  readonly scope?: string
+  /** What the names of its own parts begin with. Default: its name. */
+  readonly prefix?: string
+  /** Whether no other part gets its name. Default false. */
+  readonly isFirst?: boolean
 }
-
-export const JSON_TYPE = 'application/json'
-
-/** The media types whose bodies are texts of their own, and no values of a schema. */
-const TEXTS = /^text\/|[/+]xml$|ndjson$/
-
-/**
- * Builds the content of a body or an answer. The schema stands with JSON, else with the first media type. A
- * reference stands with each that has such values: tools that generate types take a body without a schema
- * for anything.
- */
-export function buildContent(
-  types: readonly string[],
-  schema: object | undefined,
-): Record<string, unknown> {
-  const main = types.find(type => type === JSON_TYPE) ?? types[0]
-  const contentOf = (type: string) => {
-    if (type !== main && TEXTS.test(type)) return { schema: { type: 'string' } }
-    return schema && (type === main || '$ref' in schema) ? { schema } : {}
-  }
-  return Object.fromEntries(types.map(type => [type, contentOf(type)]))
-}
-
-/**
- * Builds a schema where it is used; in a document once, under a name.
- * @param owner what it describes.
- * @param build gets a name that no other schema of an answer to OPTIONS has.
- */
-export function shareSchema(
-  { components, id, target }: MethodDescription,
-  name: string,
-  owner: CollectionDefinition | ActionDefinition,
-  part: string,
-  build: (id: string) => JsonSchema,
-): object {
-  const { collection } = target
-  const scope = collection && owner !== collection ? `${collection.name}.${owner.name}` : owner.name
-  return components.refer('schemas', name, owner, () => build(`${id}.${part}`), scope)
-}
-
-/**
- * Whether the document has arrays that are created. Where no other change is whole it leaves them out: types made of it
- * would say that every POST may answer an array.
- */
-export function takesArrays({ batch }: ApiDefinition, { store }: CollectionDefinition): boolean {
-  return batch && store.transaction !== undefined && store.database !== undefined
-}
-
-/** One value, or an array of them. */
-export function orArray(schema: object, maxItems?: number): object {
-  return { anyOf: [schema, { type: 'array', items: schema, ...(maxItems && { maxItems }) }] }
-}
-
-/** Whether an operation is on all items that match a filter. */
-export function isByFilter({ target, name }: Pick<MethodDescription, 'target' | 'name'>): boolean {
-  return !target.action && FILTER_OPERATIONS.some(each => each === name)
-}
-
-/** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
-export function takesKey({ target, method }: MethodDescription): boolean {
-  return !isSafe(method) && target.collection?.store.idempotency === 'store'
-}
-
-// --- Shared parts --------------------------------------------------------------------------------
-
-type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
 /** A part that is shared, and what it wants to be called. */
-interface Shared {
+interface Shared extends Naming {
+  readonly kind: ComponentKind
   readonly owner: unknown
   readonly wanted: string
-  readonly scope: string
+  readonly number: number
   part: object
+}
+
+export interface ComponentsOptions {
+  /** Whether each part stands where it is used, as in the answer to OPTIONS. Default false. */
+  readonly isInline?: boolean
+  /** Whether it is a document for programs that generate clients: what they do not use is left out. Default false. */
+  readonly isLight?: boolean
+  /** The version of the collections, by which their items are named. */
+  readonly version?: VersionDefinition
+  /** Returns a collection as the reader sees it. Default: whole, and hidden where it hides that it exists. */
+  readonly see?: (collection: CollectionDefinition) => CollectionDefinition | undefined
 }
 
 /** The shared parts of a document. */
 export class Components {
-  /** The parts by their kinds and by the names that they want. */
-  readonly #shared: { readonly [K in ComponentKind]: Map<string, Shared[]> } = {
-    schemas: new Map(),
-    parameters: new Map(),
-    headers: new Map(),
-    responses: new Map(),
-  }
+  readonly #parts: Shared[] = []
+  /** Those that want the same name. */
+  readonly #groups = new Map<string, Shared[]>()
 
-  /** Whether each part stands where it is used, as in the answer to OPTIONS. */
   readonly isInline: boolean
+  readonly isLight: boolean
+  readonly version: VersionDefinition | undefined
 
   /** Finds the collection of a relation as the reader of the description sees it; `undefined` where it is hidden. */
   readonly see: SeeRelation
 
-  /** @param see returns a collection as the reader sees it. Default: whole, and hidden where it hides that it exists. */
-  constructor(
+  constructor({
     isInline = false,
-    see = (collection: CollectionDefinition): CollectionDefinition | undefined =>
-      collection.hideExistence ? undefined : collection,
-  ) {
+    isLight = false,
+    version,
+    see = collection => (collection.hideExistence ? undefined : collection),
+  }: ComponentsOptions = {}) {
     this.isInline = isInline
+    this.isLight = isLight
+    this.version = version
     this.see = ({ many, collection }) =>
       collection.operations.has(many ? 'list' : 'read') ? see(collection) : undefined
   }
 
   /**
-   * Refers to a part, which is built where it is new. The reference is read when all parts are there: only
-   * then it is known which names two of them want, and no name depends on the order.
+   * Refers to a part, which is built where it is new. The reference has its name when it is printed: only then it is
+   * known which names two of them want.
    * @param owner what the part describes.
-   * @param scope stands before the names that parts of several owners want.
    */
   refer(
     kind: ComponentKind,
     wanted: string,
     owner: unknown,
     build: () => object,
-    scope = '',
+    naming: Naming = {},
   ): JsonSchema {
     if (this.isInline) return { ...build() }
-    const plain = wanted.replace(UNUSUAL, '_')
-    const group = this.#shared[kind].get(plain) ?? []
-    this.#shared[kind].set(plain, group)
-    const isSame = (each: Shared) => each.owner === owner && each.wanted === wanted
-    const known = group.find(isSame)
-    const shared: Shared = known ?? { owner, wanted, scope, part: {} }
-    if (!known) {
-      // Before it is built: it may refer to itself.
-      group.push(shared)
-      shared.part = build()
-    }
-    return {
-      get $ref() {
-        return `#/components/${kind}/${nameOf(shared, group)}`
-      },
-    }
+    return { $ref: this.#share(kind, wanted, owner, build, naming) }
   }
 
-  /** Lists the parts by their kinds. */
-  build(): Record<string, object> {
-    const kinds = Object.entries(this.#shared).map(([kind, groups]) => {
-      const parts = [...groups.values()].flatMap(group =>
-        group.flatMap(shared => {
-          const name = nameOf(shared, group)
-          return kind === 'schemas' ? hoist(name, { ...shared.part }) : [[name, shared.part]]
-        }),
-      )
-      return [kind, Object.fromEntries(parts)] as const
+  /** Refers to the schema of a collection's items, as they are given. */
+  referToItem(collection: CollectionDefinition, build: () => object): JsonSchema {
+    const name = this.version ? printSchemaName(this.version, collection) : collection.name
+    return this.refer('schemas', name, collection, build, {
+      prefix: printItemType(collection),
+      isFirst: true,
     })
-    return Object.fromEntries(kinds.filter(([, parts]) => Object.keys(parts).length > 0))
+  }
+
+  /** Finds the schema that a reference leads to. */
+  findSchema({ $ref = '' }: { readonly $ref?: string }): JsonSchema | undefined {
+    return this.#parts[Number($ref.slice(1))]?.part as JsonSchema | undefined // schemas refer to schemas
+  }
+
+  /** Prints a part as JSON, with the names of what it refers to. */
+  print(part: unknown): string {
+    return JSON.stringify(part).replace(MARKS, (_, number) => {
+      const shared = this.#parts[Number(number)]
+      return shared ? `"#/components/${shared.kind}/${this.#nameOf(shared)}"` : ''
+    })
+  }
+
+  /** Lists the parts of a kind by their names. */
+  list(kind: ComponentKind): (readonly [name: string, part: object])[] {
+    return this.#parts
+      .filter(shared => shared.kind === kind)
+      .map(shared => [this.#nameOf(shared), shared.part])
+  }
+
+  /** @returns what stands for a reference until it is printed. */
+  #share(
+    kind: ComponentKind,
+    wanted: string,
+    owner: unknown,
+    build: () => object,
+    naming: Naming,
+  ): string {
+    const key = toKey(kind, wanted)
+    const group = this.#groups.get(key) ?? []
+    this.#groups.set(key, group)
+    const known = group.find(each => each.owner === owner && each.wanted === wanted)
+    if (known) return MARK + known.number
+    const shared: Shared = {
+      ...naming,
+      kind,
+      owner,
+      wanted,
+      number: this.#parts.length,
+      part: {},
+    }
+    // Before it is built: it may refer to itself.
+    group.push(shared)
+    this.#parts.push(shared)
+    const part = build()
+    // A part of this kind is a schema.
+    shared.part = kind === 'schemas' ? this.#link(shared, part as JsonSchema) : part
+    return MARK + shared.number
+  }
+
+  #nameOf(shared: Shared): string {
+    const { kind, wanted, scope = '', isFirst } = shared
+    const group = this.#groups.get(toKey(kind, wanted)) ?? []
+    if (isFirst || group.length === 1) return wanted.replace(UNUSUAL, '_')
+    const toHex = (sign: string) => `-${sign.codePointAt(0)?.toString(16)}-`
+    return `${scope}.${wanted.replace(UNUSUAL, toHex)}`
+  }
+
+  /** Makes the definitions of a schema, and the options of its unions, parts of their own: many tools do not follow an `$id`. */
+  #link({ wanted, prefix = wanted }: Shared, whole: JsonSchema): object {
+    const { $id: _id, $defs = {}, ...schema } = whole
+    const share = (name: string, text: string, part: JsonSchema, inner: string) => {
+      const naming = { scope: hashTexts([text]), prefix: inner }
+      return this.#share('schemas', name, text, () => ({ ...part, $defs }), naming)
+    }
+    const shareDefinition = (name: string, property: string): string => {
+      const text = printWithDefinitions(name, $defs)
+      const id = isUnnamed(name) ? `${prefix}.${property}` : name.replace(/~\d+$/, '')
+      return share(id, text, $defs[name] ?? {}, isUnnamed(name) ? prefix : id)
+    }
+    const toOption = (option: JsonSchema, name: string, property: string): string => {
+      const { $ref } = option
+      if ($ref !== undefined) return shareDefinition($ref.slice(DEFS.length), property)
+      return share(name, printWithDefinitions(option, $defs), option, prefix)
+    }
+    const linkUnion = (union: JsonSchema, property: string, isRoot: boolean): object => {
+      const { discriminator, oneOf = [], ...rest } = union
+      const { propertyName } = Object(discriminator)
+      const values = oneOf.map(option => listValues(option, propertyName, $defs))
+      // Some options have no value of their own: a patch need not have it.
+      if (values.some(each => each.length === 0)) return linkSchema({ oneOf, ...rest }, property)
+      const name = isRoot ? wanted : prefix + toTypeName(property)
+      const marks = oneOf.map((option, at) =>
+        toOption(option, name + values[at]?.map(toTypeName).join(''), property),
+      )
+      const mapping = values.flatMap((each, at) => each.map(value => [value, marks[at]]))
+      return {
+        ...linkSchema(rest, property),
+        oneOf: marks.map($ref => ({ $ref })),
+        discriminator: { propertyName, mapping: Object.fromEntries(mapping) },
+      }
+    }
+    const link = (part: unknown, property: string): unknown => {
+      if (Array.isArray(part)) return part.map(each => link(each, property))
+      return isObject(part) ? linkSchema(part, property) : part
+    }
+    const linkSchema = (part: JsonSchema, property: string, isRoot = false): object => {
+      if (part.discriminator !== undefined) return linkUnion(part, property, isRoot)
+      const linked = Object.entries(part).map(([name, each]) => {
+        if (VALUES.has(name)) return [name, each]
+        if (name === '$ref' && String(each).startsWith(DEFS))
+          return [name, shareDefinition(String(each).slice(DEFS.length), property)]
+        if (name !== 'properties') return [name, link(each, property)]
+        const properties = Object.entries(Object(each))
+        return [name, Object.fromEntries(properties.map(([own, inner]) => [own, link(inner, own)]))]
+      })
+      return Object.fromEntries(linked)
+    }
+    return linkSchema(schema, 'value', true)
   }
 }
+
+/** Stands before the number of a part, where no text of a schema begins. */
+const MARK = '\u0001'
+const MARKS = /"\\u0001(\d+)"/g
 
 /** What the name of a component may not have. */
 const UNUSUAL = /[^\w.-]/g
 
-function nameOf({ wanted, scope }: Shared, group: readonly Shared[]): string {
-  if (group.length === 1) return wanted.replace(UNUSUAL, '_')
-  const toHex = (sign: string) => `-${sign.codePointAt(0)?.toString(16)}-`
-  return `${scope}.${wanted.replace(UNUSUAL, toHex)}`
-}
-
-/** Makes the definitions of a recursive schema components: many tools do not follow an `$id`. */
-function hoist(name: string, shared: JsonSchema): [string, object][] {
-  const { $id: _id, $defs, ...schema } = shared
-  if (!$defs) return [[name, schema]]
-  const names = nameDefinitions(name, schema, $defs)
-  const renamed = (part: unknown) =>
-    JSON.parse(JSON.stringify(part), (key, value) =>
-      key === '$ref' && names.has(value) ? `#/components/schemas/${names.get(value)}` : value,
-    )
-  const definitions = [...names].map(([ref, each]): [string, object] => [
-    each,
-    renamed($defs[ref.slice(DEFS.length)]),
-  ])
-  return [[name, renamed(schema)], ...definitions]
+function toKey(kind: ComponentKind, wanted: string): string {
+  return `${kind} ${wanted.replace(UNUSUAL, '_')}`
 }
 
 const DEFS = '#/$defs/'
 
-/** Names the definitions that a schema refers to by the first property that does: `Thing.branches`. */
-function nameDefinitions(
-  prefix: string,
-  schema: JsonSchema,
-  $defs: NonNullable<JsonSchema['$defs']>,
-): ReadonlyMap<string, string> {
-  const names = new Map<string, string>()
-  const visit = (part: unknown, property: string): void => {
-    if (Array.isArray(part)) for (const each of part) visit(each, property)
-    if (!isObject(part)) return
-    const { $ref, properties, ...others } = part
-    const definition = typeof $ref === 'string' ? $defs[$ref.slice(DEFS.length)] : undefined
-    if (typeof $ref === 'string' && definition && !names.has($ref)) {
-      const plain = `${prefix}.${property.replace(UNUSUAL, '_')}`
-      const taken = new Set(names.values())
-      let name = plain
-      for (let number = 2; taken.has(name); number++) name = `${plain}${number}`
-      names.set($ref, name)
-      visit(definition, property)
-    }
-    for (const [name, each] of Object.entries(properties ?? {})) visit(each, name)
-    for (const each of Object.values(others)) visit(each, property)
-  }
-  visit(schema, 'value')
-  return names
+/** The keywords whose values are no schemas. */
+const VALUES: ReadonlySet<string> = new Set(['default', 'examples', 'const', 'enum', 'required'])
+
+/** Prints a schema with the definitions that it needs: equal texts are one part. */
+function printWithDefinitions(
+  schema: string | JsonSchema,
+  $defs: Readonly<Record<string, JsonSchema>>,
+  known = new Set<string>(),
+): string {
+  const text = JSON.stringify(typeof schema === 'string' ? $defs[schema] : schema)
+  const refs = [...text.matchAll(/"#\/\$defs\/([^"]+)"/g)].flatMap(([, name = '']) => {
+    if (known.has(name)) return []
+    known.add(name)
+    return [name, printWithDefinitions(name, $defs, known)]
+  })
+  return [text, ...refs].join(' ')
 }
 
-/** Prints the name of a collection's items as a type: `Car` for `cars`, `Sheep` for `sheep`. */
-export function printItemType({ name, itemName }: CollectionDefinition): string {
-  return toTypeName(itemName === 'item' && name !== 'items' ? name : itemName)
-}
-
-/** Prints a name as a type of a program would be called: `CarModel` for `car_model`. */
-export function toTypeName(name: string): string {
-  return name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, first: string) =>
-    first.toUpperCase(),
-  )
+/** Lists the values of a property that tell an option of a union apart; empty where it has none of its own. */
+function listValues(
+  option: JsonSchema,
+  propertyName: string,
+  $defs: Readonly<Record<string, JsonSchema>>,
+): string[] {
+  const { $ref = '' } = option
+  const { properties, required } = $defs[$ref.slice(DEFS.length)] ?? option
+  const { const: value, enum: values = [value] } = properties?.[propertyName] ?? {}
+  const texts = [values].flat().filter(each => typeof each === 'string')
+  return required?.includes(propertyName) && Array.isArray(values) && texts.length === values.length
+    ? texts
+    : []
 }

@@ -1,7 +1,6 @@
 // The OpenAPI document of an api, or of one of its versions.
 
-import { memoize } from '../base/memoize.ts'
-import { type Item, omit } from '../base/values.ts'
+import type { Item } from '../base/values.ts'
 import { listRoutes, type Route, type RouteTarget, toUriTemplate } from '../model/compile/routes.ts'
 import { type AnyApi, findApiDefinition } from '../model/definitions.ts'
 import type {
@@ -11,8 +10,10 @@ import type {
 } from '../model/types/definition.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import { BATCH_PATH, buildBatch, hasBatch } from './batch.ts'
-import { Components } from './components.ts'
-import { buildPathItem, toPlainItem } from './path-item.ts'
+import { type ComponentKind, Components } from './components.ts'
+import { findFormats } from './formats.ts'
+import { printItemType } from './names.ts'
+import { API_TAG, buildPathItem } from './path-item.ts'
 import { describeSchemes } from './security.ts'
 
 export const OPENAPI_PATH = '/openapi.json'
@@ -33,11 +34,16 @@ export interface OpenApiOptions {
   readonly baseUrl?: string | undefined
   /** The version of OpenAPI. Default `3.1`. */
   readonly openapi?: OpenApiVersion | undefined
+  /**
+   * The names of the formats that are described, such as `['json']`: a light document for programs that generate
+   * clients. Default: all.
+   */
+  readonly formats?: readonly string[] | undefined
 }
 
 /**
  * Builds the OpenAPI document of an api: what `GET /openapi.json` answers, with every collection.
- * @throws TypeError for an unknown version
+ * @throws TypeError for an unknown version or format
  * @example
  * import { defineApi, defineCollection, memoryStore, openApiDocument } from 'rest-conventions'
  * import { z } from 'zod'
@@ -46,73 +52,120 @@ export interface OpenApiOptions {
  */
 export function openApiDocument(
   api: AnyApi,
-  { version, baseUrl, openapi }: OpenApiOptions = {},
+  { version, baseUrl, openapi, formats }: OpenApiOptions = {},
 ): Item {
   const definition = findApiDefinition(api)
   const found = definition.versions.find(({ number }) => number === version)
   if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
-  const described = version === undefined ? undefined : found
-  const document = buildDocument(definition, described, collection => collection)
-  return withServer(document, baseUrl ?? definition.baseUrl ?? definition.prefix, openapi)
-}
-
-/** Adds the version of OpenAPI and the address of the api's root to a document. */
-export function withServer(document: Item, base: string, version: OpenApiVersion = '3.1'): Item {
-  const described = version === '3.1' ? withoutQuery(document) : document
-  return { openapi: PATCHES[version], servers: [{ url: base || '/' }], ...described }
-}
-
-/** Leaves the method QUERY out: a path item has it since OpenAPI 3.2. */
-const withoutQuery = memoize((document: Item): Item => {
-  const paths = Object.entries(document.paths as Item).map(([path, item]) => {
-    return [path, omit(item as Item, QUERY)] // as `describePath` builds them
+  const unknown = formats && findFormats(definition, formats).unknown
+  if (unknown) throw new TypeError(unknown)
+  const printing = printDocument(definition, {
+    version: version === undefined ? undefined : found,
+    openapi,
+    formats,
+    see: collection => collection,
   })
-  return { ...document, paths: Object.fromEntries(paths) }
-})
+  let step = printing.next()
+  while (!step.done) step = printing.next()
+  const base = baseUrl ?? definition.baseUrl ?? definition.prefix
+  return JSON.parse(withServer(step.value, base))
+}
 
-const QUERY: ReadonlySet<string> = new Set(['query'])
+/** A printed document up to its servers, and behind them. */
+export interface PrintedDocument {
+  readonly head: string
+  readonly tail: string
+}
 
-/**
- * Builds a document without its servers.
- * @param version absent for the root of the api, which describes the default version.
- * @param view returns a collection as the client sees it; `undefined` where it is hidden from it.
- */
-export function buildDocument(
-  api: ApiDefinition,
-  version: VersionDefinition | undefined,
-  view: (collection: CollectionDefinition) => CollectionDefinition | undefined,
-): Item {
-  const described = version ?? api.defaultVersion
+/** Adds the address of the api's root to a document. */
+export function withServer({ head, tail }: PrintedDocument, base: string): string {
+  return `${head}"servers":${JSON.stringify([{ url: base || '/' }])},${tail}`
+}
+
+/** Whose paths are listed, and to whom. */
+export interface PathOptions {
+  /** Absent for the root of the api, which describes the default version. */
+  readonly version: VersionDefinition | undefined
+  /** Returns a collection as the client sees it; `undefined` where it is hidden from it. */
+  readonly see: (collection: CollectionDefinition) => CollectionDefinition | undefined
+  /** Whether paths below a parent are left out that are elsewhere too. Default false. */
+  readonly isLight?: boolean
+}
+
+/** Which document is printed. */
+interface DocumentOptions extends PathOptions, Pick<OpenApiOptions, 'openapi' | 'formats'> {}
+
+/** Prints a document; each step is a small part of the work. */
+export function* printDocument(
+  whole: ApiDefinition,
+  options: DocumentOptions,
+): Generator<undefined, PrintedDocument> {
+  const { version, openapi = '3.1', formats, see } = options
+  const described = version ?? whole.defaultVersion
+  const isLight = formats !== undefined
+  const api = formats ? { ...whole, formats: findFormats(whole, formats).formats } : whole
   const schemes = describeSchemes(api.schemes)
-  const components = new Components(false, view)
-  const paths: Record<string, object> = {}
-  for (const route of listRoutes(api.versions)) {
-    const { target, methods, pattern } = route
-    const seen = target.collection && view(target.collection)
-    const isHere = target.version === described || (!version && !target.version)
-    if (!isHere || methods.size === 0 || !collectionsOf(target).every(view)) continue
-    const path = toUriTemplate(pattern)
-    const viewed = seen ? { ...route, target: { ...target, collection: seen } } : route
-    paths[path] ??= describePath(api, viewed, components)
+  const components = new Components({ isLight, version: described, see })
+  const collections = [...described.collections.values()].filter(see)
+  const paths: [string, object][] = []
+  for (const route of listPaths(api, { version, see, isLight })) {
+    // A path item has QUERY since OpenAPI 3.2.
+    const methods = [...route.methods].filter(([method]) => method !== 'QUERY' || openapi !== '3.1')
+    const path = toUriTemplate(route.pattern)
+    paths.push([path, describePath(api, { ...route, methods: new Map(methods) }, components)])
+    yield
   }
-  if (hasBatch(api, described))
-    paths[(described.name === '' ? '' : `/${described.name}`) + BATCH_PATH] = buildBatch(
-      api,
-      described,
-      components,
-    )
-  const collections = [...described.collections.values()].filter(view)
-  return toPlainItem({
-    info: { ...api.info, version: String(described.number ?? 1) },
-    tags: collections.map(({ name, description }) => ({ name, description })),
-    paths,
-    // An empty list says that no operation needs credentials.
-    ...(schemes.size === 0 && { security: [] }),
-    components: {
-      ...components.build(),
-      ...(schemes.size > 0 && { securitySchemes: Object.fromEntries(schemes) }),
-    },
-  })
+  if (hasBatch(api, described)) {
+    const root = described.name === '' ? '' : `/${described.name}`
+    paths.push([root + BATCH_PATH, buildBatch(api, described, components)])
+  }
+  const print = (part: unknown) => components.print(part)
+  const printEntries = function* (entries: readonly (readonly [string, unknown])[]) {
+    const printed: string[] = []
+    for (const [name, part] of entries) {
+      printed.push(`${JSON.stringify(name)}:${print(part)}`)
+      yield
+    }
+    return `{${printed.join()}}`
+  }
+  const info = { ...api.info, version: String(described.number ?? 1) }
+  const tags = [
+    { name: API_TAG, description: 'What the api has' },
+    ...collections.map(({ name, description }) => ({ name, description })),
+  ]
+  const parts = [`"info":${print(info)}`, `"tags":${print(tags)}`]
+  parts.push(`"paths":${yield* printEntries(paths)}`)
+  // An empty list says that no operation needs credentials.
+  if (schemes.size === 0) parts.push('"security":[]')
+  const shared: string[] = []
+  for (const kind of KINDS) {
+    const listed = components.list(kind)
+    if (listed.length > 0) shared.push(`"${kind}":${yield* printEntries(listed)}`)
+  }
+  if (schemes.size > 0) shared.push(`"securitySchemes":${print(Object.fromEntries(schemes))}`)
+  parts.push(`"components":{${shared.join()}}`)
+  return { head: `{"openapi":"${PATCHES[openapi]}",`, tail: `${parts.join()}}` }
+}
+
+const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'headers', 'responses']
+
+/** Lists the routes of a document, in what the client sees; each path once. */
+export function* listPaths(
+  api: ApiDefinition,
+  { version, see, isLight }: PathOptions,
+): Generator<Route> {
+  const known = new Set<string>()
+  for (const route of listRoutes(version ? [version] : [api.defaultVersion])) {
+    const { target, methods, pattern } = route
+    if (target.version === undefined && version) continue
+    const isVisible = collectionsOf(target).every(see)
+    // Whatever is below a parent is at a path of its own too; only there is a list by its parent.
+    const isTwice = isLight && target.parent && target.kind !== 'collection'
+    if (methods.size === 0 || known.has(pattern) || !isVisible || isTwice) continue
+    known.add(pattern)
+    const seen = target.collection && see(target.collection)
+    yield seen ? { ...route, target: { ...target, collection: seen } } : route
+  }
 }
 
 /** Lists the collections that a path names. */
@@ -123,8 +176,10 @@ function collectionsOf({ collection, parent }: RouteTarget): readonly Collection
 function describePath(api: ApiDefinition, route: Route, components: Components): object {
   const [collection, parent] = collectionsOf(route.target)
   const parameters = [
-    ...(parent ? [idParameter('parent', parent)] : []),
-    ...(collection && route.pattern.includes('/:id') ? [idParameter('id', collection)] : []),
+    ...(parent ? [idParameter('parent', parent, components)] : []),
+    ...(collection && route.pattern.includes('/:id')
+      ? [idParameter('id', collection, components)]
+      : []),
   ]
   return {
     ...(parameters.length > 0 && { parameters }),
@@ -132,13 +187,20 @@ function describePath(api: ApiDefinition, route: Route, components: Components):
   }
 }
 
-function idParameter(name: string, { shape, itemName }: CollectionDefinition): object {
+function idParameter(
+  name: string,
+  collection: CollectionDefinition,
+  components: Components,
+): object {
+  const { shape, itemName } = collection
   const field = shape.fields.get(shape.identity.name)
-  return {
+  const wanted = `${printItemType(collection)}${name === 'id' ? '' : 'Parent'}Id`
+  const build = () => ({
     name,
     in: 'path',
     required: true,
     description: `The id of the ${itemName}`,
     schema: field ? fieldSchema(field) : { type: 'string' },
-  }
+  })
+  return components.refer('parameters', wanted, shape, build, { scope: collection.name })
 }

@@ -4,136 +4,130 @@ import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../errors.ts'
 import { PROBLEM_TYPE } from '../formats/json.ts'
 import { isSafe } from '../http/methods.ts'
-import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import {
-  buildContent,
-  isByFilter,
-  JSON_TYPE,
-  type MethodDescription,
-  takesKey,
-} from './components.ts'
+import type { Components } from './components.ts'
 import { listCommonHeaders, referToHeaders } from './headers.ts'
+import { buildContent, isByFilter, JSON_TYPE, type MethodDescription } from './method.ts'
 
-const ALWAYS = [400, 412, 414, 431, 500, 503]
+/** The errors that any request may have: `default` stands for them. */
+const COMMON = [403, 405, 406, 408, 413, 414, 415, 416, 422, 431, 500, 503]
 
-/** Lists the error statuses of an operation, except those that a program throws. */
+/** Lists the error statuses of an operation, except the common ones and those that a program throws. */
 function listStatuses(described: MethodDescription): number[] {
   const { api, target, method, name } = described
   const writes = !isSafe(method)
   const guarded = api.schemes.length > 0
-  const statuses = new Set(ALWAYS)
+  const statuses = new Set([400])
   const add = (condition: unknown, ...codes: readonly number[]) => {
     if (condition) for (const code of codes) statuses.add(code)
   }
   add(guarded, 401, 403)
-  add(writes, 403)
+  add(writes, 409, 412)
   add(api.rateLimit, 429)
-  add(target.kind !== 'blob', 406)
   // Those of its steps too.
-  add(name === 'batch', 404, 408, 409, 413, 415, 422, 428)
-  if (target.kind === 'root') return [...statuses].sort((one, other) => one - other)
+  add(name === 'batch', 404, 428)
   const { collection, parent, action, kind } = target
-  const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
-  add(ofItem || parent || collection.hideExistence, 404)
-  add(kind !== 'count', 413)
-  add(writes && (action || method !== 'DELETE'), 408, 415)
-  add(method === 'POST', 405)
-  add(writes, 409)
-  add(name === 'list' || name === SEARCH || name === DOWNLOAD, 416)
-  add(takesKey(described), 422)
-  add(writes && (ofItem || isByFilter(described)) && collection.requirePrecondition, 428)
+  if (collection) {
+    const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
+    add(ofItem || parent || collection.hideExistence, 404)
+    add(writes && (ofItem || isByFilter(described)) && collection.requirePrecondition, 428)
+  }
   return [...statuses].sort((one, other) => one - other)
 }
 
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  // The common ones.
+  0: ['Allow', 'Content-Range', 'Retry-After', 'WWW-Authenticate'],
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
-  405: ['Allow'],
   409: ['Retry-After'],
-  416: ['Content-Range'],
   429: ['Retry-After'],
-  503: ['Retry-After'],
 }
 
-/** Builds the error responses of an operation: `default` alone in the answer to OPTIONS. */
+/** Builds the error responses of an operation: `default` alone in the answer to OPTIONS, and in a light document. */
 export function buildErrorResponses(described: MethodDescription): Record<string, unknown> {
-  const { api, components, method, target } = described
-  const other = 'An error that a program throws, or one of HTTP itself'
-  const statuses = components.isInline ? [] : listStatuses(described)
-  if (method === 'HEAD') {
-    const known = statuses.map(status => [status, { description: phraseOf(status) }])
-    return { ...Object.fromEntries(known), default: { description: other } }
-  }
+  const { api, components } = described
   const refer = (name: string, description: string, status?: number) =>
     components.refer('responses', name, api, () => ({
       description,
       ...referToHeaders(components, [
         ...(HEADERS[status ?? 0] ?? []),
-        ...listCommonHeaders(api, target.version ?? api.defaultVersion),
+        ...listCommonHeaders(api, components.version),
       ]),
-      content: buildErrors(described, status),
+      content: buildContents(api, components),
     }))
-  const known = statuses.map(status => {
-    const phrase = phraseOf(status)
-    return [status, refer(phrase.replaceAll(' ', ''), phrase, status)]
+  const isShort = components.isInline || components.isLight
+  const known = (isShort ? [] : listStatuses(described)).map(status => {
+    const phrase = STATUS_CODES[status] ?? 'Error'
+    return [status, refer(phrase.replaceAll(' ', ''), describeStatus(phrase, status), status)]
   })
-  return { ...Object.fromEntries(known), default: refer('OtherError', other) }
+  return { ...Object.fromEntries(known), default: refer('OtherError', OTHER) }
 }
 
-function phraseOf(status: number): string {
-  return STATUS_CODES[status] ?? 'Error'
+const OTHER = `An error of any request (${COMMON.join(', ')}), or one that a program throws`
+
+const TYPES: Readonly<Record<number, object>> = ERROR_TYPES
+
+/** Names the types of errors of a status: those of a 400 are in the schema. */
+function describeStatus(phrase: string, status: number): string {
+  if (status === 400) return `${phrase}: each error says in \`field\` what is wrong`
+  const types = Object.keys(TYPES[status] ?? {}).map(type => `\`${type}\``)
+  return `${phrase}: ${types.join(', ')}`
 }
 
-function buildErrors(
-  { api: { formats, dialects }, components }: MethodDescription,
-  status: number | undefined,
-): Record<string, unknown> {
+function buildContents({ formats, dialects }: ApiDefinition, components: Components) {
   const types = writtenTypes(formats)
-  const entries = { type: 'array', minItems: 1, items: entrySchema(status) }
+  const build = () => entrySchema(!components.isLight)
+  const entry = components.refer('schemas', 'ErrorEntry', 'errors', build)
+  const entries = { type: 'array', minItems: 1, items: entry }
   const message = dialects.length > 0 && { message: { type: 'string' } }
   const theirs = dialects.find(dialect => dialect.errors)?.errors?.schema
-  const errors: JsonSchema = {
+  const buildErrors = (): JsonSchema => ({
     type: 'object',
     properties: { ...message, errors: { ...(theirs ?? entries) } },
     required: [...Object.keys(message || {}), 'errors'],
-  }
-  const problem = { schema: components.refer('schemas', 'Problem', 'errors', () => PROBLEM) }
+  })
+  const errors = components.refer('schemas', 'Errors', 'errors', buildErrors)
+  const hasProblems = types.includes(JSON_TYPE) && !components.isLight
+  const problem = () => components.refer('schemas', 'Problem', 'errors', () => problemSchema(entry))
   return {
     ...buildContent(types, errors),
-    ...(types.includes(JSON_TYPE) && { [PROBLEM_TYPE]: problem }),
+    ...(hasProblems && { [PROBLEM_TYPE]: { schema: problem() } }),
   }
 }
 
-/** Builds the schema of one error. A program may throw other types than those of the table. */
-function entrySchema(status: number | undefined): JsonSchema {
-  const known: Readonly<Record<number, Readonly<Record<string, string>>>> = ERROR_TYPES
-  const types = Object.entries(known[status ?? 0] ?? {})
-  const choices = types.map(([type, description]) => ({ const: type, description }))
+/** Builds the schema of one error. @param isWhole whether its types are named; a program may throw others. */
+function entrySchema(isWhole: boolean): JsonSchema {
+  const types = [...new Set(Object.values(TYPES).flatMap(each => Object.keys(each)))].sort()
+  const text = { type: 'string' }
   return {
     type: 'object',
     properties: {
-      message: { type: 'string' },
-      code: { ...(status ? { const: status } : { type: 'integer' }), description: 'The status' },
-      field: { type: 'string', description: 'The property, parameter or header at fault' },
+      message: text,
+      code: { type: 'integer', description: 'The status' },
+      field: { ...text, description: 'The property, parameter or header at fault' },
       type: {
         description: 'A stable name of the kind of error',
-        ...(choices.length > 0 ? { anyOf: [...choices, { type: 'string' }] } : { type: 'string' }),
+        ...(isWhole ? { anyOf: [{ ...text, enum: types }, text] } : text),
       },
     },
     required: ['message', 'code'],
   }
 }
 
-const PROBLEM: JsonSchema = {
-  type: 'object',
-  description: 'Problem details (RFC 9457)',
-  properties: {
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    errors: { type: 'array', items: entrySchema(undefined) },
-  },
-  required: ['title', 'status', 'detail', 'errors'],
+/** @param entry the schema of one error. */
+function problemSchema(entry: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    description: 'Problem details (RFC 9457)',
+    properties: {
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+      errors: { type: 'array', items: entry },
+    },
+    required: ['title', 'status', 'detail', 'errors'],
+  }
 }

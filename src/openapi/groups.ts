@@ -48,7 +48,7 @@ export function listGroupParameters({
 }
 
 function listOf(names: readonly string[]): JsonSchema {
-  return { type: 'array', items: { enum: names } }
+  return { type: 'array', items: { type: 'string', enum: names } }
 }
 
 function listAggregated(word: AggregateWord, fields: Fields): string[] {

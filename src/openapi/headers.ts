@@ -1,9 +1,10 @@
 // The header fields of requests and responses, as OpenAPI 3.1.
-import { isConditional, isRanged } from '../http/methods.ts'
+import { isConditional } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { type Components, isByFilter, type MethodDescription, takesKey } from './components.ts'
+import type { Components } from './components.ts'
+import { isByFilter, type MethodDescription, takesKey } from './method.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
@@ -29,6 +30,12 @@ const REQUEST: Headers = {
   Range: ['A part: bytes=0-1023 of a file, cars=0-24 of a list', TEXT],
 }
 
+/** Those of OPTIONS alone: an ETag says more than a date. */
+const DATES: ReadonlySet<string> = new Set(['If-Modified-Since', 'If-Unmodified-Since'])
+
+/** Those that a light document has: they keep changes from being lost or made twice. */
+const LIGHT: ReadonlySet<string> = new Set(['Idempotency-Key', 'If-Match'])
+
 /** Those of a write by filter. */
 const BY_FILTER: Headers = {
   'If-Match': ['The ETag of the list with the same filter; 412 where it has changed', TAGS],
@@ -41,10 +48,9 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
   if (target.kind === 'root') return ['If-None-Match']
   const { action, collection, kind } = target
   if (isConditional(method)) {
-    const isGet = isRanged(method)
+    const isGet = method === 'GET'
     if (name === 'read') return ['If-None-Match', 'If-Modified-Since']
-    if (name === DOWNLOAD)
-      return ['If-None-Match', 'If-Modified-Since', ...(isGet ? ['Range', 'If-Range'] : [])]
+    if (name === DOWNLOAD) return ['If-None-Match', 'If-Modified-Since', 'Range', 'If-Range']
     const isList = name === 'list' || name === SEARCH
     return ['If-None-Match', 'Prefer', ...(isGet && isList ? ['Range'] : [])]
   }
@@ -61,10 +67,15 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
 export function buildHeaderParameters(described: MethodDescription): object[] {
   const { components, name: operation } = described
   const byFilter = isByFilter(described) ? BY_FILTER : {}
-  return listRequestHeaders(described).map(name => {
+  const isRequired = (name: string) => operation === 'deleteMany' && name === 'Prefer'
+  const { isInline, isLight } = components
+  const names = listRequestHeaders(described).filter(name =>
+    isLight ? LIGHT.has(name) || isRequired(name) : isInline || !DATES.has(name),
+  )
+  return names.map(name => {
     const [description, schema] = byFilter[name] ?? REQUEST[name] ?? []
     const isOwn = byFilter[name] !== undefined
-    const required = operation === 'deleteMany' && name === 'Prefer'
+    const required = isRequired(name)
     const wanted = name.replaceAll('-', '') + (isOwn ? `Of${required ? 'Deletion' : 'Filter'}` : '')
     return components.refer('parameters', wanted, 'header', () => {
       return { in: 'header', name, description, ...(required && { required }), schema }
@@ -116,11 +127,13 @@ const PAGE = [
   'Content-Range',
   'ETag',
   'Link',
+  // Of a QUERY.
+  'Location',
   'Preference-Applied',
   'X-Result-Count',
 ]
-const ITEM = ['ETag', 'Last-Modified']
-const CHANGED = ['Content-Location', ...ITEM, 'Preference-Applied']
+/** Of an item, also one that a change is answered with. */
+const ITEM = ['Content-Location', 'ETag', 'Last-Modified', 'Preference-Applied']
 const LIMITS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -135,28 +148,38 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   describe: ['Link'],
   list: PAGE,
   search: PAGE,
-  count: ['Accept-Query', 'Preference-Applied'],
+  count: ['Accept-Query', 'Location', 'Preference-Applied'],
   read: ITEM,
-  delete: ['Preference-Applied'],
   patchMany: ['Preference-Applied'],
   deleteMany: ['Preference-Applied'],
-  [DOWNLOAD]: ['Accept-Ranges', 'Content-Disposition', ...ITEM],
+  [DOWNLOAD]: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified'],
 }
+
+/** Of the answers that all operations share. */
+const BY_STATUS: Readonly<Record<string, readonly string[]>> = {
+  204: ITEM,
+  303: ['Location', 'Preference-Applied'],
+  304: [...PAGE, 'Last-Modified'],
+}
+
+/** Those that a light document has. */
+const LIGHT_RESPONSE: ReadonlySet<string> = new Set(['ETag', 'Link', 'Location', 'X-Result-Count'])
 
 /** Builds the headers of a successful response. */
 export function buildResponseHeaders(
-  { api, target, method, name, components }: MethodDescription,
+  { api, target, name, components }: MethodDescription,
   status: string,
 ): { headers?: Record<string, object> } {
-  if (components.isInline) return {}
+  const { isInline, isLight } = components
+  if (isInline) return {}
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
-  const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
-  if (status === '201' || method === 'QUERY') names.add('Location')
+  const names = new Set(BY_STATUS[status] ?? own ?? ITEM)
+  if (status === '201') names.add('Location')
   const counts = name === 'count' && target.collection
   if (counts && counts.groups.size > 0) names.add('ETag').add('X-Result-Count')
-  if (status === '206' || (status === '304' && name === DOWNLOAD)) names.add('Content-Range')
-  for (const common of listCommonHeaders(api, target.version)) names.add(common)
-  return referToHeaders(components, [...names].sort())
+  for (const common of listCommonHeaders(api, components.version)) names.add(common)
+  const listed = [...names].filter(each => !isLight || LIGHT_RESPONSE.has(each))
+  return referToHeaders(components, listed.sort())
 }
 
 /** Lists the headers of every response: of rate limits, and of a deprecated version. */

@@ -5,11 +5,13 @@ import { memoize } from '../base/memoize.ts'
 import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
-import { DOWNLOAD, type Route, type RouteTarget } from '../model/compile/routes.ts'
+import type { Route } from '../model/compile/routes.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { QUERY_TYPES } from '../query/body.ts'
-import { Components, type MethodDescription } from './components.ts'
+import { Components } from './components.ts'
+import type { MethodDescription } from './method.ts'
+import { printOperationId, printSummary } from './operation-names.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
 import { describeRules } from './security.ts'
@@ -35,79 +37,52 @@ export function methodHeaders(
 
 /** Describes a route for OPTIONS, once. */
 export const describeRoute = memoize((api: ApiDefinition) =>
-  memoize((route: Route) => toPlainItem(buildPathItem(api, route, new Components(true)))),
+  memoize((route: Route) =>
+    toPlainItem(buildPathItem(api, route, new Components({ isInline: true }))),
+  ),
 )
 
+/** Builds the operations of a route. HEAD is where GET is. */
 export function buildPathItem(
   api: ApiDefinition,
-  { target, methods }: Route,
+  { target, methods, pattern }: Route,
   components: Components,
-): object {
-  const entries = [...methods].map(([method, name]) => {
-    const id = operationId(target, method, name)
+): Record<string, object> {
+  const entries = [...methods].flatMap(([method, name]) => {
+    if (method === 'HEAD') return []
+    const id = printOperationId(target, pattern, method, name)
     const described = { api, target, method, name, id, components }
-    return [method.toLowerCase(), describeMethod(described)]
+    return [[method.toLowerCase(), describeMethod(described)]]
   })
-  return { summary: summaryOf(target), ...Object.fromEntries(entries) }
-}
-
-function summaryOf(target: RouteTarget): string {
-  if (target.kind === 'root') return 'The resources of the api'
-  const { collection, parent, kind, action } = target
-  const place = parent ? `${collection.name} of one ${parent.collection.itemName}` : collection.name
-  if (kind === 'item') return `One ${collection.itemName}`
-  if (kind === 'blob') return `The ${target.property} of one ${collection.itemName}`
-  if (kind === 'count') return `The number of ${place}`
-  return action?.description ?? collection.description ?? `The ${place}`
-}
-
-const SUMMARIES: Readonly<Record<string, string>> = {
-  list: 'A page of the list',
-  search: 'A page of what a text search finds',
-  count: 'The total number of items',
-  read: 'One item',
-  create: 'Creates an item',
-  replace: 'Replaces an item: what is absent is removed or takes its default',
-  patch: 'Changes an item by a JSON Merge Patch or a JSON Patch',
-  delete: 'Removes an item',
-  patchMany: 'Changes all items that match the filters, or none',
-  deleteMany: 'Removes all items that match the filters, or none',
-  [DOWNLOAD]: 'The content, whole or in ranges',
-  describe: 'The available resources',
+  return Object.fromEntries(entries)
 }
 
 function describeMethod(described: MethodDescription): Record<string, unknown> {
-  const { api, target, name, id, components } = described
+  const { api, target, name, id, method, components } = described
   const { collection, action, version } = target
   return {
     operationId: id,
-    summary: action ? (action.description ?? name) : SUMMARIES[name],
+    summary: printSummary(target, method, name),
+    description: action ? action.description : DESCRIPTIONS[name],
     deprecated: version?.deprecated !== undefined || undefined,
+    ...(!components.isInline && { tags: [collection?.name ?? API_TAG] }),
     ...buildRequest(described),
     responses: buildResponses(described),
-    ...(!components.isInline && {
-      ...(collection && { tags: [collection.name] }),
-      ...(api.schemes.length > 0 && {
+    ...(!components.isInline &&
+      api.schemes.length > 0 && {
         security: describeRules(findAccessRules(api, collection, name), api.schemes),
       }),
-    }),
   }
 }
 
-/** Builds an `operationId`. It is unique: its parts have no dot, and each kind of target has its own number of them. */
-function operationId(target: RouteTarget, method: string, name: string): string {
-  const { version, parent, collection, action, property } = target
-  const parts = [
-    version?.name,
-    method === 'HEAD' && 'head',
-    method === 'QUERY' && 'query',
-    action ? 'act' : name,
-    parent?.collection.name,
-    collection?.name,
-    action?.name,
-    property,
-  ]
-  return parts.filter(part => part).join('.')
+/** The tag of what is of no collection, where none has its name. */
+export const API_TAG = 'The api'
+
+/** What a summary does not say. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  replace: 'What is absent is removed or takes its default',
+  patchMany: 'All items that match the filters, or none',
+  deleteMany: 'All items that match the filters, or none',
 }
 
 /** Converts a value to plain JSON, without `undefined`. */

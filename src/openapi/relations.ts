@@ -6,7 +6,7 @@ import { INCLUDE } from '../query/include.ts'
 import type { Relation } from '../query/relation.ts'
 import { takesInclude } from '../query/selected.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { type Components, printItemType } from './components.ts'
+import type { Components } from './components.ts'
 
 /** Lists the relations of a collection that a description names. */
 function listRelations(
@@ -31,11 +31,9 @@ export function describeInclude(
   if (!first) return undefined
   const names = relations.map(([{ name }]) => name)
   const many = relations.find(([relation]) => relation.many)?.[0].name
-  const pattern = `^(?:${names.join('|')})(?:\\([1-9]\\d*\\))?(?:\\..+)?$`
-  const items = { type: 'string', pattern, examples: names }
   const some = many === undefined ? '' : `; the first 5 of a list: ${many}(5)`
   const description = `Related items to include, separated by commas: ${names.join(', ')}${some}. Those of related items follow a dot. Filters reach them too: ${first[0].name}[exists]=true`
-  return { schema: { type: 'array', items, minItems: 1 }, description }
+  return { schema: { type: 'array', items: { type: 'string' }, minItems: 1 }, description }
 }
 
 /** Builds the properties that an answer has where they are included. */
@@ -51,7 +49,7 @@ export function includedProperties(
       // A reference is an object with the one property of that name.
       const item: JsonSchema = components.isInline
         ? { type: 'object' }
-        : components.refer('schemas', printItemType(seen), seen, () => build(seen), seen.name)
+        : components.referToItem(seen, () => build(seen))
       const schema = many ? { type: 'array', items: item } : { anyOf: [item, { type: 'null' }] }
       return [name, { ...schema, readOnly: true, description: `With ${INCLUDE}=${name}` }]
     },

@@ -4,105 +4,124 @@ import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD } from '../model/compile/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
+import { buildErrorResponses } from './errors.ts'
+import { groupsSchema } from './groups.ts'
+import { buildResponseHeaders } from './headers.ts'
 import {
   buildContent,
   JSON_TYPE,
   type MethodDescription,
   orArray,
-  printItemType,
   shareSchema,
   takesArrays,
   takesKey,
-  toTypeName,
-} from './components.ts'
-import { buildErrorResponses } from './errors.ts'
-import { groupsSchema } from './groups.ts'
-import { buildResponseHeaders } from './headers.ts'
+} from './method.ts'
+import { printItemType, toTypeName } from './names.ts'
 import { itemSchema } from './schemas.ts'
 
 /** What the body of an answer is. */
 type BodyKind = 'item' | 'created' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
 
-type Answer = readonly [description: string, content?: BodyKind]
+/** The name is that of the shared answer, behind the type of the items where these are in it. */
+type Answer = readonly [name: string, description: string, content?: BodyKind]
 
-const UNCHANGED: Answer = ['Not changed, by If-None-Match or If-Modified-Since']
+const UNCHANGED: Answer = ['NotModified', 'Not changed, by If-None-Match or If-Modified-Since']
+const DONE: Answer = ['Done', 'Done, with Prefer: return=minimal']
+const SEE: Answer = ['SeeOther', 'Done: see the item or the list']
+
+const ITEM: Answer = ['Item', 'The item', 'item']
 
 const CHANGES: Readonly<Record<number, Answer>> = {
-  200: ['The changed item, with Prefer: return=representation or a condition', 'item'],
-  204: ['Changed, with Prefer: return=minimal'],
-  303: ['Changed: see the item'],
+  200: ITEM,
+  204: DONE,
+  303: SEE,
 }
 
+const LIST: Answer = ['List', 'A page of the list, or the part that Range requests', 'page']
+
 const PAGES: Readonly<Record<number, Answer>> = {
-  200: ['The page', 'page'],
-  206: ['The part of the list that Range requests', 'page'],
+  200: LIST,
+  206: LIST,
   304: UNCHANGED,
 }
 
 const ACTION: Readonly<Record<number, Answer>> = {
-  200: ['The result of the action', 'result'],
-  204: ['Done without a result, with Prefer: return=minimal'],
-  303: ['Done without a result: see the item or the list'],
+  200: ['Result', 'The result of the action', 'result'],
+  204: DONE,
+  303: SEE,
 }
 
 const AFFECTED: Readonly<Record<number, Answer>> = {
-  200: ['The number of items', 'count'],
-  204: ['Done, with Prefer: return=minimal'],
+  200: ['Affected', 'The number of items', 'count'],
+  204: DONE,
 }
+
+const CONTENT: Answer = ['Content', 'The content, or the part that Range requests', 'bytes']
 
 /** The answers of each operation besides errors. */
 const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   list: PAGES,
   search: PAGES,
-  count: { 200: ['The number', 'count'], 304: UNCHANGED },
-  read: { 200: ['The item', 'item'], 304: UNCHANGED },
-  create: { 201: ['The created item; no body with Prefer: return=minimal', 'created'] },
+  count: { 200: ['Count', 'The number', 'count'], 304: UNCHANGED },
+  read: { 200: ITEM, 304: UNCHANGED },
+  create: { 201: ['Created', 'The created item; no body with Prefer: return=minimal', 'created'] },
   replace: CHANGES,
   patch: CHANGES,
-  delete: {
-    200: ['The deleted item', 'item'],
-    204: ['Removed, with Prefer: return=minimal'],
-  },
+  delete: { 200: ITEM, 204: DONE },
   patchMany: AFFECTED,
   deleteMany: AFFECTED,
   [DOWNLOAD]: {
-    200: ['The content', 'bytes'],
-    206: ['The part of the content that Range requests', 'bytes'],
+    200: CONTENT,
+    206: CONTENT,
     304: UNCHANGED,
   },
-  describe: { 200: ['The resources', 'resources'], 304: UNCHANGED },
+  describe: { 200: ['Resources', 'The resources', 'resources'], 304: UNCHANGED },
 }
 
-const CREATED: Answer = ['The created item', 'item']
-const EARLIER: Answer = ['Created before with this Idempotency-Key: see the item']
+/** What clients of a light document meet: it has none of the headers that ask for others. */
+const LIGHT: ReadonlySet<string> = new Set(['200', '201', '303'])
 
 function answersOf(described: MethodDescription): readonly (readonly [string, Answer])[] {
-  const { target, name, method } = described
+  const { target, name, method, components } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
   const unchanged = target.kind === 'action' && isSafe(method)
   return Object.entries({
     ...answers,
-    ...(creates && { 201: CREATED }),
-    ...(name === 'create' && takesKey(described) && { 303: EARLIER }),
+    ...(creates && { 201: ['Put', 'The created item', 'item'] as const }),
+    ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
-  })
+  }).filter(([status]) => !components.isLight || LIGHT.has(status))
 }
 
-/** Builds the responses of an operation. A HEAD has no content, and never a part. */
+/** Builds the responses of an operation. */
 export function buildResponses(described: MethodDescription): Record<string, unknown> {
-  const isHead = described.method === 'HEAD'
-  const responses = answersOf(described)
-    .filter(([status]) => !isHead || status !== '206')
-    .map(([status, [description, content]]) => [
-      status,
-      {
-        description,
-        ...buildResponseHeaders(described, status),
-        ...(content && !isHead && { content: answerContent(described, status, content) }),
-      },
-    ])
+  const responses = answersOf(described).map(([status, answer]) => [
+    status,
+    shareAnswer(described, status, answer),
+  ])
   return { ...Object.fromEntries(responses), ...buildErrorResponses(described) }
+}
+
+/** Builds an answer where it is used; in a document those of several operations stand once. */
+function shareAnswer(
+  described: MethodDescription,
+  status: string,
+  [name, description, content]: Answer,
+): object {
+  const { target, components, api } = described
+  const { collection, action, property } = target
+  const build = () => ({
+    description,
+    ...buildResponseHeaders(described, status),
+    ...(content && { content: answerContent(described, status, content) }),
+  })
+  if (!content || !collection) return components.refer('responses', name, api, build)
+  const part = toTypeName(content === 'bytes' ? (property ?? '') : (action?.name ?? ''))
+  const of = content === 'count' && collection.groups.size === 0 ? '' : printItemType(collection)
+  const owner = of === '' ? api : collection
+  const scope = collection.name
+  return components.refer('responses', of + part + name, owner, build, { scope })
 }
 
 const ADDRESS: JsonSchema = { type: 'string', format: 'uri-template' }
@@ -141,21 +160,21 @@ function answerContent(
   status: string,
   content: BodyKind,
 ): Record<string, unknown> {
-  const { target, api } = described
+  const { target, api, components } = described
   const types = writtenTypes(api.formats)
   if (target.kind === 'root') return buildContent(types, RESOURCES)
   const { collection, property = '', action } = target
   const type = printItemType(collection)
   const item = () =>
-    shareSchema(described, type, collection, status, id =>
-      itemSchema(collection, described.components, id),
+    components.referToItem(collection, () =>
+      itemSchema(collection, components, `${described.id}.${status}`),
     )
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })
     case 'created': {
       const one = buildContent(types, item())
-      if (!takesArrays(api, collection) || !types.includes(JSON_TYPE)) return one
+      if (!takesArrays(api, collection, components) || !types.includes(JSON_TYPE)) return one
       return { ...one, [JSON_TYPE]: { schema: orArray(item()) } }
     }
     case 'count': {
@@ -172,7 +191,8 @@ function answerContent(
       if (action?.givesItem) return buildContent(types, item())
       const { output } = action ?? {}
       if (!action || !output) return buildContent(types, undefined)
-      const build = (id: string) => embedSchema(output, { io: 'output', id })
+      const isNamed = !components.isInline
+      const build = (id: string) => embedSchema(output, { io: 'output', id, isNamed })
       const title = `${type}${toTypeName(action.name)}Output`
       return buildContent(types, shareSchema(described, title, action, status, build))
     }

@@ -35,7 +35,7 @@ export function itemSchema(
       ),
     }
   }
-  return embedSchema(schema, { io: 'output', id, change })
+  return embedSchema(schema, { io: 'output', id, change, isNamed: !components.isInline })
 }
 
 export interface BodyOptions {
@@ -44,18 +44,23 @@ export interface BodyOptions {
   readonly filled?: string | undefined
   /** Whether it is a multipart body, in which binary properties are files. */
   readonly files?: boolean
+  /** Whether its parts with an id are named. */
+  readonly isNamed: boolean
+  /** Whether it lacks what the server ignores. */
+  readonly isLight: boolean
 }
 
 /** Builds the schema of a body, as an operation takes it; `id` as for {@link itemSchema}. */
 export function bodySchema(
   collection: CollectionDefinition,
-  { operation, filled, files = false }: BodyOptions,
+  { operation, filled, files = false, isNamed, isLight }: BodyOptions,
   id: string,
 ): JsonSchema {
   const { shape, schema, roles, unknown, fieldAccess = [], view } = collection
   const replaces = operation !== 'create'
   // A PUT takes back what GET gave: these properties may stand in it.
-  const ignored = replaces ? serverProperties(collection) : {}
+  const keepsIgnored = replaces && !isLight
+  const ignored = keepsIgnored ? serverProperties(collection) : {}
   const optional = new Set([
     filled,
     ...(replaces ? [shape.identity.name] : []),
@@ -67,7 +72,8 @@ export function bodySchema(
   const change = (object: JsonSchema) => {
     const writable = mapProperties(object, (name, property) => {
       if (unknown.has(name)) return undefined
-      if (roles?.readOnly.has(name)) return replaces ? { ...property, readOnly: true } : undefined
+      if (roles?.readOnly.has(name))
+        return keepsIgnored ? { ...property, readOnly: true } : undefined
       return roles?.writeOnly.has(name) ? { ...property, writeOnly: true } : property
     })
     const blobForm = files ? 'file' : replaces ? 'change' : 'create'
@@ -79,7 +85,7 @@ export function bodySchema(
     }
     return operation === 'patch' ? toPatch(whole, !files) : whole
   }
-  return embedSchema(schema, { io: 'input', id, change })
+  return embedSchema(schema, { io: 'input', id, change, isNamed })
 }
 
 /**

@@ -19,7 +19,7 @@ const NO_VALIDATORS: Validators = {}
 /** Whether the client of a read has the current representation: a 304. @throws HttpError 412 */
 export function isUnmodified(
   { preconditions, method }: Pick<CallContext, 'preconditions' | 'method'>,
-  { validators = NO_VALIDATORS }: OperationResult,
+  { validators = NO_VALIDATORS }: Pick<OperationResult, 'validators'>,
 ): boolean {
   return preconditions !== NO_PRECONDITIONS && evaluateRead(preconditions, method, validators)
 }

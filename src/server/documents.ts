@@ -2,31 +2,26 @@
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 
 import { type AccessRule, listScopes } from '../auth/access.ts'
-import { Remembered } from '../base/remembered.ts'
-import type { Awaitable, Item, Json } from '../base/values.ts'
+import type { Awaitable, Json } from '../base/values.ts'
+import { type Issue, throwIfAny } from '../errors.ts'
 import { printLink } from '../http/link.ts'
-import { type HeaderList, splitList } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
-import type {
-  ApiDefinition,
-  CollectionDefinition,
-  VersionDefinition,
-} from '../model/types/definition.ts'
-import { AS_JSON, parseMediaType } from '../negotiate.ts'
-import {
-  buildDocument,
-  DOCS_PATH,
-  OPENAPI_PATH,
-  OPENAPI_VERSIONS,
-  type OpenApiVersion,
-  withServer,
-} from '../openapi/document.ts'
-import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
+import { single } from '../http/parameters.ts'
+import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
+import { AS_JSON } from '../negotiate.ts'
+import { DOCS_PATH, OPENAPI_PATH } from '../openapi/document.ts'
+import { findFormats } from '../openapi/formats.ts'
+import { GUIDE_PATH } from '../openapi/guide.ts'
+import { METADATA_PATH } from '../operations/authorize.ts'
 import type { DocsPrinter, Pages, RequestContext, Step } from '../operations/context.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
+import { isUnmodified } from './answer.ts'
+import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
 import { requireDiskSpace } from './disk-full.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
+import { readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 
 /** A document at a path. */
@@ -42,7 +37,10 @@ interface ServedDocument {
 }
 
 interface Content {
-  readonly text: string
+  /** The text; a function where it is made only if the client lacks it. */
+  readonly text: string | (() => string)
+  /** Its entity tag. Absent: the client gets the whole each time. */
+  readonly tag?: string
   readonly headers?: HeaderList
   /** Its media type, where the request chooses it. */
   readonly type?: string | undefined
@@ -81,12 +79,17 @@ function compileDocument(
     context.extension = 'json'
     context.negotiated = AS_JSON
     if (!isConditional(context.method)) throw methodNotAllowed(context.method, METHODS)
-    const { text, headers = [], type = document.type, vary } = await read(context)
+    readConditions(context)
+    const { text, tag, headers = [], type = document.type, vary } = await read(context)
     if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
+    const validators = tag === undefined ? undefined : { tag }
+    const isKnown = validators && isUnmodified(context, { validators })
+    const printed = typeof text === 'string' ? text : isKnown ? '' : text()
     context.result = {
       status: 200,
       headers: [...headers],
-      representation: { kind: 'document', name: 'document', data: null, text },
+      representation: { kind: 'document', name: 'document', data: null, text: printed },
+      validators,
       ...(vary && { vary }),
     }
   }
@@ -112,10 +115,11 @@ function* listDocuments(
   }
   for (const version of [undefined, ...versions.filter(({ name }) => name !== '')]) {
     const root = version ? printRoot(version) : ''
-    const find = createFinder(api, version)
-    yield [prefix + root + OPENAPI_PATH, openApi(find)]
+    const descriptions = new Descriptions(api, version)
+    yield [prefix + root + OPENAPI_PATH, openApi(api, descriptions)]
+    yield [prefix + root + GUIDE_PATH, guide(descriptions)]
     if (printer) {
-      yield [prefix + root + DOCS_PATH, docs(root, find, printer)]
+      yield [prefix + root + DOCS_PATH, docs(root, descriptions, printer)]
       yield [`${prefix}${root}${DOCS_PATH}/style.css`, style(printer)]
     }
   }
@@ -161,69 +165,50 @@ function printRoot({ name }: VersionDefinition): string {
   return name === '' ? '' : `/${name}`
 }
 
-/** Finds the OpenAPI document for a client; it is built once for each set of collections and views that principals see. */
-type Finder = (context: RequestContext) => Item
-
-/** How many documents of a version are kept. */
-const MAX_DOCUMENTS = 100
-
-function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Finder {
-  const { collections } = version ?? api.defaultVersion
-  const differing = [...collections.values()].filter(
-    ({ hideExistence, fieldAccess }) => hideExistence || fieldAccess,
-  )
-  const numbers = new Map<CollectionDefinition | undefined, number>()
-  const built = new Remembered<Item>(MAX_DOCUMENTS, Number.POSITIVE_INFINITY)
-  return context => {
-    context.version = version
-    const views = new Map(
-      differing.map(collection => {
-        const isHidden = collection.hideExistence && !canAnything(context, collection)
-        return [collection, isHidden ? undefined : context.view(collection)]
-      }),
-    )
-    const key = [...views.values()].map(view => {
-      const number = numbers.get(view) ?? numbers.size
-      numbers.set(view, number)
-      return number
-    })
-    const view = (collection: CollectionDefinition) =>
-      views.has(collection) ? views.get(collection) : collection
-    return built.get(key.join(), () => buildDocument(api, version, view))
-  }
-}
-
-const OPENAPI_TYPE = 'application/vnd.oai.openapi+json'
 const VARY_ACCEPT: readonly string[] = ['Accept']
 
-function openApi(find: Finder): ServedDocument {
+function openApi(api: ApiDefinition, descriptions: Descriptions): ServedDocument {
   return {
-    read(context) {
-      const wanted = findOpenApiVersion(context.request.headers.accept)
-      return {
-        ...toJson(withServer(find(context), context.base, wanted)),
-        type: wanted && `${OPENAPI_TYPE};version=${wanted}`,
-        vary: VARY_ACCEPT,
-      }
+    async read(context) {
+      const { base, request } = context
+      const wanted = findOpenApiVersion(request.headers.accept)
+      const formats = readFormats(api, context)
+      const kept = await descriptions.findDocument(context, { openapi: wanted, formats })
+      const type = wanted && `${OPENAPI_TYPE};version=${wanted}`
+      return { tag: kept.tag(base), text: () => kept.print(base), type, vary: VARY_ACCEPT }
     },
   }
 }
 
-/** Finds the version of OpenAPI that `Accept` names; `undefined` where it does not name its media type. */
-function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
-  const types = splitList(accept).flatMap(each => parseMediaType(each) ?? [])
-  const named = types.filter(({ type }) => type === OPENAPI_TYPE)
-  if (named.length === 0) return undefined
-  const wanted = named.map(({ parameters }) => parameters.get('version') ?? '')
-  return OPENAPI_VERSIONS.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
+/** Reads which formats are described: `formats=json`. @throws HttpError 400 */
+function readFormats(api: ApiDefinition, { parameters }: RequestContext): string[] | undefined {
+  const issues: Issue[] = []
+  const text = single(parameters, 'formats', issues)
+  const formats = text === undefined ? undefined : [...new Set(text.split(','))].sort()
+  const unknown = formats && findFormats(api, formats).unknown
+  if (unknown) issues.push({ message: unknown, field: 'formats', type: 'invalid_value' })
+  throwIfAny(issues)
+  return formats
 }
 
-function docs(root: string, find: Finder, printer: DocsPrinter): ServedDocument {
+function docs(root: string, descriptions: Descriptions, printer: DocsPrinter): ServedDocument {
   return {
     type: 'text/html; charset=utf-8',
-    read(context) {
-      const document = withServer(find(context), context.base)
+    async read(context) {
+      const kept = await descriptions.findDocument(context)
+      const document = kept.read(context.base)
       return { text: printer.print(document, root, context), headers: printer.headers }
+    },
+  }
+}
+
+function guide(descriptions: Descriptions): ServedDocument {
+  return {
+    type: 'text/markdown; charset=utf-8',
+    async read(context) {
+      const { base } = context
+      const kept = await descriptions.findGuide(context)
+      return { tag: kept.tag(base), text: () => kept.print(base) }
     },
   }
 }

@@ -1,5 +1,6 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
 import type { Item } from '../../base/values.ts'
+import { makeSample } from '../../openapi/samples.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw } from '../markup.ts'
 import { controlId, hidden, printForm, printSelect } from '../pages/form.ts'
@@ -10,7 +11,6 @@ import {
   describeType,
   findShared,
   listProperties,
-  makeSample,
   type Property,
 } from './docs-schema.ts'
 import type { DocsView } from './docs-view.ts'

@@ -1,39 +1,8 @@
-// What the documentation says of an OpenAPI document's schemas: types, properties, samples.
-import { type Item, isObject, type Json, type Scalar } from '../../base/values.ts'
+// What the documentation says of an OpenAPI document's schemas: types and properties.
+import { type Item, isObject, type Json } from '../../base/values.ts'
+import { listOptions, type SampleSchema, withoutNull } from '../../openapi/samples.ts'
 
-/** The keywords of a schema that are read here. */
-export interface DocsSchema {
-  /** The name of a shared schema. */
-  readonly ref?: string
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly contentEncoding?: string
-  readonly enum?: readonly Scalar[]
-  readonly const?: Scalar
-  readonly default?: Json
-  readonly examples?: readonly Json[]
-  readonly description?: string
-  readonly readOnly?: boolean
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly exclusiveMaximum?: number
-  readonly multipleOf?: number
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly pattern?: string
-  readonly properties?: Readonly<Record<string, DocsSchema>>
-  readonly required?: readonly string[]
-  readonly propertyNames?: DocsSchema
-  readonly additionalProperties?: DocsSchema | boolean
-  readonly items?: DocsSchema | false
-  readonly prefixItems?: readonly DocsSchema[]
-  readonly anyOf?: readonly DocsSchema[]
-  readonly oneOf?: readonly DocsSchema[]
-  readonly allOf?: readonly DocsSchema[]
-}
+export type DocsSchema = SampleSchema
 
 /**
  * Replaces every reference of a document by the part that it leads to. A shared schema gets its name as
@@ -57,18 +26,6 @@ export function resolveReferences(document: Item): object {
     return Object.assign(found, visitAll(Object(parts)[name]))
   }
   return visitAll(document)
-}
-
-/** Removes `null` from the values of a schema; returns a schema without `null` as it is. */
-function withoutNull(schema: DocsSchema): DocsSchema {
-  const { type, anyOf, ...common } = schema
-  if (Array.isArray(type)) {
-    const types = type.filter(each => each !== 'null')
-    return types.length === type.length ? schema : { ...schema, type: types }
-  }
-  const others = anyOf?.filter(each => each.type !== 'null') ?? []
-  if (others.length === (anyOf ?? []).length) return schema
-  return others.length === 1 ? { ...common, ...others[0] } : { ...common, anyOf: others }
 }
 
 /** Describes the type of a schema: `integer from 0`, `one of red, blue`, `list of string`. */
@@ -96,10 +53,6 @@ function describeValues(schema: DocsSchema): string {
   if (types[0] === 'object') return describeObject(schema)
   const kind = format ?? contentEncoding ?? options.flatMap(each => each.format ?? []).join(' or ')
   return `${types.join(' or ')}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
-}
-
-function listOptions({ oneOf, anyOf = [] }: DocsSchema): readonly DocsSchema[] {
-  return oneOf ?? anyOf
 }
 
 function joinTypes(schemas: readonly DocsSchema[]): string {
@@ -217,68 +170,4 @@ function describeCondition(
   if (key === undefined) return undefined
   const values = holders.map(each => JSON.stringify(constantOf(each, key)))
   return `Only where ${key} is ${[...new Set(values)].join(' or ')}`
-}
-
-const SAMPLES: Readonly<Record<string, string>> = {
-  date: '2026-01-31',
-  'date-time': '2026-01-31T12:00:00Z',
-  email: 'ann@example.org',
-  uuid: '01900000-0000-7000-8000-000000000000',
-  uri: 'https://example.org/',
-  base64: '…',
-}
-
-/** Makes a sample: the schema's example or default, else a value of its type. Ignores patterns. */
-export function makeSample(nullable: DocsSchema, depth = 0): Json {
-  const schema = withoutNull(nullable)
-  const [option] = listOptions(schema)
-  const known = schema.examples?.[0] ?? schema.const ?? schema.default ?? schema.enum?.[0]
-  if (known !== undefined && known !== null) return known
-  if (depth > MAX_DEPTH) return null
-  if (schema.properties) return makeObject(schema, depth)
-  if (option) return makeSample(option, depth + 1)
-  const { items, prefixItems, additionalProperties: values, required = [] } = schema
-  switch ([schema.type].flat()[0]) {
-    case 'integer':
-    case 'number':
-      return makeNumber(schema)
-    case 'boolean':
-      return true
-    case 'array':
-      return (prefixItems ?? (items ? [items] : [])).map(each => makeSample(each, depth + 1))
-    case 'object':
-      return Object.fromEntries(
-        typeof values === 'object' ? required.map(key => [key, makeSample(values, depth + 1)]) : [],
-      )
-    default:
-      return SAMPLES[schema.format ?? schema.contentEncoding ?? ''] ?? 'text'
-  }
-}
-
-/** Makes a number within the bounds, 1 where it may be. */
-function makeNumber(schema: DocsSchema): number {
-  const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema
-  const [low, high] = [above ?? minimum ?? -Infinity, below ?? maximum ?? Infinity]
-  const isValid = (value: number) =>
-    Number.isFinite(value) &&
-    value >= low &&
-    value <= high &&
-    value !== above &&
-    value !== below &&
-    (multipleOf === undefined || value % multipleOf === 0)
-  const step = multipleOf ?? 1
-  const choices = [1, step, low, low + step, high - step, high, (low + high) / 2]
-  return choices.find(isValid) ?? 1
-}
-
-/** Makes an object of its required properties, or of its first one. */
-function makeObject(
-  { properties = {}, required = [], allOf = [] }: DocsSchema,
-  depth: number,
-): Item {
-  const writable = Object.entries(properties).filter(([, { readOnly }]) => !readOnly)
-  const either = allOf.flatMap(({ anyOf }) => anyOf?.[0]?.required ?? [])
-  const needed = writable.filter(([name]) => required.includes(name) || either.includes(name))
-  const chosen = needed.length > 0 ? needed : writable.slice(0, 1)
-  return Object.fromEntries(chosen.map(([name, each]) => [name, makeSample(each, depth + 1)]))
 }

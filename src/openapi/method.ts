@@ -1,0 +1,94 @@
+// One method of a target, as it is described.
+
+import { isSafe } from '../http/methods.ts'
+import type { RouteTarget } from '../model/compile/routes.ts'
+import type {
+  ActionDefinition,
+  ApiDefinition,
+  CollectionDefinition,
+} from '../model/types/definition.ts'
+import { FILTER_OPERATIONS } from '../model/types/operation.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
+import type { Components, Naming } from './components.ts'
+
+/** One method of a target. */
+export interface MethodDescription {
+  readonly api: ApiDefinition
+  readonly target: RouteTarget
+  readonly method: string
+  /** The name of the operation or action. */
+  readonly name: string
+  /** The `operationId`, unique in its version. */
+  readonly id: string
+  readonly components: Components
+}
+
+export const JSON_TYPE = 'application/json'
+
+/** The media types whose bodies are texts of their own, and no values of a schema. */
+const TEXTS = /^text\/|[/+]xml$|ndjson$/
+
+/**
+ * Builds the content of a body or an answer. The schema stands with JSON, else with the first media type. A
+ * reference stands with each that has such values: tools that generate types take a body without a schema
+ * for anything.
+ */
+export function buildContent(
+  types: readonly string[],
+  schema: object | undefined,
+): Record<string, object> {
+  const main = types.find(type => type === JSON_TYPE) ?? types[0]
+  const contentOf = (type: string) => {
+    if (type !== main && TEXTS.test(type)) return { schema: { type: 'string' } }
+    return schema && (type === main || '$ref' in schema) ? { schema } : {}
+  }
+  return Object.fromEntries(types.map(type => [type, contentOf(type)]))
+}
+
+/**
+ * Builds a schema where it is used; in a document once, under a name.
+ * @param owner what it describes.
+ * @param build gets a name that no other schema of an answer to OPTIONS has.
+ */
+export function shareSchema(
+  { components, id, target }: MethodDescription,
+  name: string,
+  owner: CollectionDefinition | ActionDefinition,
+  part: string,
+  build: (id: string) => JsonSchema,
+  naming: Naming = {},
+): JsonSchema {
+  const { collection } = target
+  const scope = collection && owner !== collection ? `${collection.name}.${owner.name}` : owner.name
+  return components.refer('schemas', name, owner, () => build(`${id}.${part}`), {
+    scope,
+    ...naming,
+  })
+}
+
+/**
+ * Whether the document has arrays that are created. Where no other change is whole it leaves them out, and in a light
+ * one: types made of it would say that every POST may answer an array.
+ */
+export function takesArrays(
+  { batch }: ApiDefinition,
+  { store }: CollectionDefinition,
+  { isLight }: Components,
+): boolean {
+  return batch && !isLight && store.transaction !== undefined && store.database !== undefined
+}
+
+/** One value, or an array of them. */
+export function orArray(schema: object, maxItems?: number): object {
+  return { anyOf: [schema, { type: 'array', items: schema, ...(maxItems && { maxItems }) }] }
+}
+
+/** Whether an operation is on all items that match a filter. */
+export function isByFilter({ target, name }: Pick<MethodDescription, 'target' | 'name'>): boolean {
+  return !target.action && FILTER_OPERATIONS.some(each => each === name)
+}
+
+/** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
+export function takesKey({ target, method }: MethodDescription): boolean {
+  return !isSafe(method) && target.collection?.store.idempotency === 'store'
+}

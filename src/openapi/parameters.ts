@@ -1,0 +1,178 @@
+// The parameters of each query, as OpenAPI 3.1.
+
+import { isSafe } from '../http/methods.ts'
+import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import type { CollectionDefinition } from '../model/types/definition.ts'
+import { FILTER_OPERATIONS } from '../model/types/operation.ts'
+import { isGroupParameter } from '../query/groups.ts'
+import { INCLUDE } from '../query/include.ts'
+import { listGroups, WHERE } from '../query/where.ts'
+import { RESERVED } from '../query.ts'
+import type { Fields } from '../schema/fields.ts'
+import { fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
+import type { Components } from './components.ts'
+import { buildFilters, DEEP_OBJECT, INSTANT, type QueryParameter } from './filters.ts'
+import { isGroupName, listGroupParameters } from './groups.ts'
+import { isByFilter, type MethodDescription } from './method.ts'
+import { printItemType } from './names.ts'
+import { describeInclude } from './relations.ts'
+
+const TEXT: JsonSchema = { type: 'string' }
+
+/** Builds the parameters of the query of an operation. */
+export function buildQueryParameters(described: MethodDescription): object[] {
+  const { target, method, name, components } = described
+  const reads = isSafe(method) || isByFilter(described)
+  if (!target.collection || !reads || method === 'QUERY') return []
+  const { action, collection } = target
+  if (action) return inputParameters(action.inputFields ?? new Map())
+  const type = printItemType(collection)
+  // A list has others of these names.
+  const typeOf = (parameter: string) =>
+    name === 'count' && isGroupParameter(parameter) ? `${type}.count` : type
+  return listQueryParameters(described).map(({ as, ...each }) => {
+    // A reference would be as long.
+    if (components.isLight && each.description === undefined) return each
+    if (as !== undefined)
+      return components.refer('parameters', as, as, () => each, { isFirst: true })
+    if (each.filter !== undefined) return shareFilter(each, components)
+    const wanted = `${typeOf(each.name)}.${each.name}`
+    return components.refer('parameters', wanted, collection, () => each, {
+      scope: collection.name,
+    })
+  })
+}
+
+/** Lists the parameters of a query. */
+export function listQueryParameters({
+  api,
+  target,
+  name,
+  components,
+}: MethodDescription): QueryParameter[] {
+  const { collection } = target
+  if (name === DOWNLOAD || !collection) return []
+  const include = describeInclude(collection, components)
+  const fields = [
+    shared('fields', TEXT, FIELDS),
+    ...(include ? [{ name: INCLUDE, in: 'query' as const, ...include, ...LISTED }] : []),
+  ]
+  if (name === 'read') return fields
+  const { shape } = collection
+  const groups = name === 'count' && collection.groups.size > 0
+  const isTaken = (dotted: string) =>
+    RESERVED.has(dotted) || (name === SEARCH && dotted === 'q') || (groups && isGroupName(dotted))
+  // The clients of dialects search by `q` on the list itself.
+  const asSearch = api.dialects.length > 0 && collection.search && !shape.fields.has('q')
+  return [
+    ...buildFilters(collection, components, isTaken),
+    ...describeWhere(collection.queryFields),
+    ...(groups ? groupParameters(collection) : []),
+    ...(FILTERS_ONLY.has(name) ? [] : [...fields, ...pageParameters(collection)]),
+    ...(shape.createdAt === undefined ? [] : DATES),
+    ...(components.isLight ? [] : idBounds(collection)),
+    ...(name === SEARCH || asSearch ? [WORDS] : []),
+  ]
+}
+
+/** The operations that are of all items of a list. */
+const FILTERS_ONLY: ReadonlySet<string> = new Set(['count', ...FILTER_OPERATIONS])
+/** A list is one text, separated by commas. */
+const LISTED = { style: 'form', explode: false }
+
+const FIELDS = 'The properties to return, separated by commas. Default: all'
+
+const WORDS = shared('q', TEXT, 'Words to find')
+
+const DATES = [
+  shared('since', INSTANT, 'The earliest creation date'),
+  shared('until', INSTANT, 'The latest creation date; a day to its end'),
+]
+
+function idBounds({ shape: { fields, identity } }: CollectionDefinition): QueryParameter[] {
+  const id = fields.get(identity.name)
+  const schema = id ? fieldSchema(id) : {}
+  const kind = String(schema.format ?? schema.type)
+  const after = shared('since_id', schema, 'Only items after this id', kind)
+  // A reader by it would miss items.
+  return [
+    ...(identity.ordered === false ? [] : [after]),
+    shared('max_id', schema, 'Only items up to this id', kind),
+  ]
+}
+
+/** Describes `where`: JSON in a text. A field of that name is a filter as all others are. */
+function describeWhere(fields: Fields): QueryParameter[] {
+  if (fields.has(WHERE)) return []
+  const groups = listGroups(fields)
+  const schemas = { or: MEMBERS, and: MEMBERS, not: MEMBER }
+  const properties = Object.fromEntries(groups.map(word => [word, schemas[word]]))
+  const contentSchema = { type: 'object', properties }
+  const schema = { ...TEXT, contentMediaType: 'application/json', contentSchema }
+  const words = groups.length > 0 ? `, combined by ${groups.join(', ')}` : ''
+  const description = `A JSON object of filters: {"price":{"gte":10}}${words}`
+  return [shared(WHERE, schema, description, groups.length < 3 ? groups.join('.') || 'flat' : '')]
+}
+
+const MEMBER: JsonSchema = { type: 'object', minProperties: 1 }
+const MEMBERS: JsonSchema = { type: 'array', items: MEMBER }
+
+function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): QueryParameter[] {
+  const number = { type: 'integer', minimum: 0 }
+  const sort = 'Fields separated by commas, a minus before one that descends'
+  const limit = { ...number, default: defaultLimit }
+  const cut = `The maximum number of items; more than ${maxLimit} is taken as ${maxLimit}`
+  const cursor = shared('cursor', TEXT, 'A place in the list, from a Link header')
+  return [
+    shared('sort', TEXT, sort),
+    shared('offset', number, 'The position of the first item'),
+    shared('limit', limit, cut, `${defaultLimit}.${maxLimit}`),
+    ...(store.pages === 'offset' ? [] : [cursor]),
+  ]
+}
+
+/** Of a count: what `by` and the sums beside it may name. */
+function groupParameters(collection: CollectionDefinition): QueryParameter[] {
+  return listGroupParameters(collection).map(([name, schema, description]) => ({
+    ...{ name, in: 'query', schema, description },
+    ...(schema.type === 'array' && LISTED),
+  }))
+}
+
+/**
+ * Lists the parameters for the input of an action that reads.
+ * @param needed whether the object that contains the fields is required.
+ */
+function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
+  return [...fields].flatMap(([name, field]) => {
+    const dotted = prefix + name
+    const required = needed && !field.optional
+    if (field.properties) return inputParameters(field.properties, `${dotted}.`, required)
+    return [
+      {
+        ...{ name: dotted, in: 'query', schema: fieldSchema(field) },
+        ...(required && { required }),
+        ...(field.kind === 'record' && DEEP_OBJECT),
+      },
+    ]
+  })
+}
+
+/** Shares a filter by what it says: many collections have fields of one name and type. */
+function shareFilter(
+  { filter = '', ...parameter }: QueryParameter,
+  components: Components,
+): object {
+  const owner = JSON.stringify(parameter)
+  return components.refer('parameters', parameter.name, owner, () => parameter, { scope: filter })
+}
+
+/** A parameter that many collections have. @param variant tells it from others of that name. */
+function shared(
+  name: string,
+  schema: JsonSchema,
+  description: string,
+  variant = '',
+): QueryParameter {
+  return { name, in: 'query', description, schema, as: variant ? `${name}.${variant}` : name }
+}
