@@ -132,19 +132,23 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const found = find(bare) ?? find(path)
   if (!found || status === 405 || text.includes('"type":"no_such_path"')) return undefined
   const { item, template, described } = found
-  const operation = item[method.toLowerCase()]
+  // HEAD is where GET is.
+  const documented = method === 'HEAD' ? 'get' : method.toLowerCase()
+  const operation = item[documented]
   const about = `${method} ${target} (${template}): ${status} ${text.slice(0, 300)}`
   // A form may stand for another method, and a rate limit counts unknown methods too.
   if (!operation && (method === 'POST' || status === 429)) return undefined
   if (!operation) return `${about}: the method is not documented`
   const { document } = described
-  const place = ['paths', template, method.toLowerCase(), 'responses']
+  const place = ['paths', template, documented, 'responses']
   const known = operation.responses ?? ({} as Part)
-  // A program may throw any error: those of ours must be documented one by one.
   const ours = isOurs(exchange)
-  const key = String(status) in known || ours ? String(status) : 'default'
+  const key = String(status) in known ? String(status) : 'default'
   if (!(key in known)) return `${about}: the status is not documented`
   const response = follow(document, known[key] as Part)
+  // A program may throw any error: those of ours must be documented one by one, or named by the default.
+  const isNamed = key !== 'default' || new RegExp(`\\b${status}\\b`).test(String(response.description))
+  if (ours && !isNamed) return `${about}: the status is not documented`
   const named = Object.keys(response.headers ?? {}).map(name => name.toLowerCase())
   const others = HEADERS.filter(name => headers.has(name) && !named.includes(name))
   if (ours && others.length > 0) return `${about}: headers ${others}`

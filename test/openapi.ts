@@ -44,7 +44,8 @@ export async function describedBy(
   const ask = async (template: string, path: string, init: Init = {}) => {
     const answer = await handler.request(path, init)
     const { status, headers } = answer
-    const method = (init.method ?? 'GET').toLowerCase()
+    const sent = (init.method ?? 'GET').toLowerCase()
+    const method = sent === 'head' ? 'get' : sent
     const place = ['paths', template, method, 'responses']
     const known = at(...place)
     const described = String(status) in known ? String(status) : 'default'

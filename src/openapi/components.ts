@@ -4,7 +4,7 @@ import { isObject } from '../base/values.ts'
 import { hashTexts } from '../http/conditional.ts'
 import type { SeeRelation } from '../model/compile/relations.ts'
 import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
-import { isUnnamed, type JsonSchema } from '../schema/json-schema.ts'
+import { idOf, isUnnamed, type JsonSchema } from '../schema/json-schema.ts'
 import { printItemType, printSchemaName, toTypeName } from './names.ts'
 
 export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
@@ -15,6 +15,8 @@ export interface Naming {
   readonly scope?: string
   /** What the names of its own parts begin with. Default: its name. */
   readonly prefix?: string
+  /** The names of its recursive parts by their texts: those of the properties where they are met first. */
+  readonly names?: Map<string, string>
   /** Whether no other part gets its name. Default false. */
   readonly isFirst?: boolean
 }
@@ -149,16 +151,19 @@ export class Components {
   }
 
   /** Makes the definitions of a schema, and the options of its unions, parts of their own: many tools do not follow an `$id`. */
-  #link({ wanted, prefix = wanted }: Shared, whole: JsonSchema): object {
+  #link({ wanted, prefix = wanted, names = new Map() }: Shared, whole: JsonSchema): object {
     const { $id: _id, $defs = {}, ...schema } = whole
     const share = (name: string, text: string, part: JsonSchema, inner: string) => {
-      const naming = { scope: hashTexts([text]), prefix: inner }
+      const naming = { scope: hashTexts([text]), prefix: inner, names }
       return this.#share('schemas', name, text, () => ({ ...part, $defs }), naming)
     }
     const shareDefinition = (name: string, property: string): string => {
       const text = printWithDefinitions(name, $defs)
-      const id = isUnnamed(name) ? `${prefix}.${property}` : name.replace(/~\d+$/, '')
-      return share(id, text, $defs[name] ?? {}, isUnnamed(name) ? prefix : id)
+      const definition = $defs[name] ?? {}
+      if (!isUnnamed(name)) return share(idOf(name), text, definition, idOf(name))
+      const id = names.get(text) ?? `${prefix}.${property}`
+      names.set(text, id)
+      return share(id, text, definition, prefix)
     }
     const toOption = (option: JsonSchema, name: string, property: string): string => {
       const { $ref } = option

@@ -55,10 +55,12 @@ class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
   }
 
   #nameOf(schema: Schema, id: string): string {
-    const schemas = this.#named?.get(id) ?? []
-    this.#named?.set(id, schemas)
+    const name = id.replace(/[^\w.-]/g, '_')
+    const schemas = this.#named?.get(name) ?? []
+    this.#named?.set(name, schemas)
     if (!schemas.includes(schema)) schemas.push(schema)
-    return `${id}${schemas.indexOf(schema) === 0 ? '' : `~${schemas.indexOf(schema) + 1}`}`
+    const at = schemas.indexOf(schema)
+    return at === 0 ? name : `${name}!${at + 1}`
   }
 }
 
@@ -198,10 +200,15 @@ export function isUnnamed(name: string): boolean {
   return name.startsWith('__schema')
 }
 
+/** Finds the id of a definition: several schemas may have the same, `Money` and `Money!2`. */
+export function idOf(name: string): string {
+  return name.replace(/!\d+$/, '')
+}
+
 /** Lets the names of definitions end with `Input`. */
 function rename(schema: JsonSchema, names: ReadonlySet<string>): JsonSchema {
   const renamed = (name: string) =>
-    names.has(name) ? name.replace(/(?:~\d+)?$/, number => `Input${number}`) : name
+    names.has(name) ? name.replace(/(?:!\d+)?$/, number => `Input${number}`) : name
   const { $defs = {}, ...whole } = JSON.parse(JSON.stringify(schema), (key, value) =>
     key === '$ref' && typeof value === 'string' && value.startsWith(DEFS)
       ? DEFS + renamed(value.slice(DEFS.length))

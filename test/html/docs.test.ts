@@ -58,19 +58,20 @@ describe('the pages', () => {
     }
     const pages = new Map([[undefined as string | undefined, first.text]])
     for (const { name } of tags) {
-      expect(first.text).toContain(`href="/docs?collection=${name}"`)
-      pages.set(name, (await ask(api, `/docs?collection=${name}`)).text)
+      const href = `/docs?collection=${encodeURIComponent(name)}`
+      expect(first.text).toContain(`href="${href}"`)
+      pages.set(name, (await ask(api, href)).text)
     }
     const operations = Object.values(paths).flatMap(item => Object.entries(item))
-    const missing = operations.flatMap(([method, { operationId, tags }]) =>
-      operationId === undefined || method === 'head'
+    const missing = operations.flatMap(([, { operationId, tags }]) =>
+      operationId === undefined
         ? []
         : pages.get(tags?.[0])?.includes(`id="${operationId}"`)
           ? []
           : [operationId],
     )
     expect(missing).toEqual([])
-    expect(operations.length).toBeGreaterThan(100)
+    expect(operations.length).toBeGreaterThan(60)
   })
 
   it('allow no script and nothing foreign', async () => {
@@ -203,11 +204,8 @@ describe('the pages', () => {
     const { text } = await ask(api, '/docs?collection=things')
     expect(text).not.toContain('__schema')
     expect(text).toContain('<a href="#schema-ThingInput.tree">ThingInput.tree</a>')
-    expect(textOf(text)).toContain('list of ThingInput.tree')
-    const json = text.split('id="schema-ThingInput.json"')[1]?.split('</details>')[0] ?? ''
-    expect(textOf(json)).toContain(
-      'string or number or boolean or list of ThingInput.json or object of ThingInput.json or null',
-    )
+    const tree = text.split('id="schema-ThingInput.tree"')[1]?.split('</details>')[0] ?? ''
+    expect(textOf(tree)).toContain('list of ThingInput.tree')
   })
 
   it('say that a filter for a moment takes a day too', async () => {
@@ -384,7 +382,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     await other.close()
 
     for (const { name } of openApiDocument(cars()).tags as unknown as { name: string }[]) {
-      await page.goto(`${server.url}/docs?collection=${name}&id=1&parent=1`)
+      await page.goto(`${server.url}/docs?collection=${encodeURIComponent(name)}&id=1&parent=1`)
       await look()
     }
     await page.goto(`${server.url}/docs`)
@@ -393,7 +391,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     await follow(() => page.getByRole('link', { name: /^models/ }).click())
     await look()
     await page.goto(`${server.url}/docs?collection=models`)
-    const create = await open('v2.create.models')
+    const create = await open('createModel')
     const model = `Model ${width} ${colorScheme}`
     await create.getByLabel('name').fill(model)
     await create.getByLabel('brand').fill('Renault')
@@ -402,7 +400,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     const id = (await page.locator('h1').innerText()).slice('model '.length)
 
     await page.goto(`${server.url}/docs?collection=models`)
-    const patch = await open('v2.patch.models')
+    const patch = await open('patchModel')
     await patch.getByLabel('The id of the model').fill(id)
     await follow(() => patch.getByRole('button', { name: 'Use' }).click())
     expect(await patch.getByText(`/v2/models/${id}`).count()).toBeGreaterThan(0)
@@ -415,7 +413,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
     expect(changed).toMatchObject({ name: model, brand: 'Dacia' })
 
     await page.goto(`${server.url}/docs?collection=models`)
-    const list = await open('v2.list.models')
+    const list = await open('listModels')
     await list.getByLabel('name').fill(model)
     await follow(() => list.getByRole('button', { name: 'GET' }).click())
     expect(await page.locator('tbody tr').count()).toBe(1)

@@ -191,11 +191,6 @@ describe('binary properties', () => {
       '304',
       'default',
     ])
-    expect(Object.keys(at('paths', '/photo', 'head', 'responses'))).toEqual([
-      '200',
-      '304',
-      'default',
-    ])
   })
 
   it('are not described as files without multipart; the schema stands with the first format', async () => {
@@ -418,14 +413,14 @@ describe('parameters', () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
     const operators = ['ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'prefix', 'exists']
     const filters = Object.values(described.at('paths', '/things', 'get', 'parameters')).filter(
-      ({ description }) => /^Filter/.test(String(description)),
+      ({ schema }) => /^A filter/.test(String(schema?.description)),
     )
     expect(filters.length).toBeGreaterThan(5)
-    for (const { name, description } of filters) {
+    for (const { name, schema } of filters) {
       for (const operator of operators) {
         const { json } = await described.ask('/things', `/things?${name}[${operator}]=x`)
         const refused = /invalid_operator/.test(JSON.stringify(json))
-        const isDescribed = String(description).includes(`[${operator}]`)
+        const isDescribed = String(schema?.description).includes(`[${operator}]`)
         expect([name, operator, isDescribed]).toEqual([name, operator, !refused])
       }
     }
@@ -516,16 +511,19 @@ test('a deprecated version says so of every method', async () => {
       { version: 2, collections: other },
     ],
   })
-  const paths = ['/', '/v1', '/v1/things', '/v2', '/v2/things', '/v2/things/a']
-  const described = await describedBy(api, Object.fromEntries(paths.map(path => [path, path])))
-  expect(await listObjections(described)).toEqual([])
-  for (const path of paths) {
-    const { summary: _summary, ...methods } = described.at('paths', path)
-    for (const [name, { deprecated }] of Object.entries(methods)) {
-      if (name.startsWith('x-')) continue
-      expect(deprecated, path).toBe(path.startsWith('/v1') ? true : undefined)
+  for (const [root, paths] of [
+    ['/v1', ['/v1', '/v1/things']],
+    ['/v2', ['/', '/v2', '/v2/things', '/v2/things/a']],
+  ] as const) {
+    const described = await describedBy(api, Object.fromEntries(paths.map(path => [path, path])))
+    expect(await listObjections(described)).toEqual([])
+    for (const path of paths) {
+      for (const [name, { deprecated }] of Object.entries(described.at('paths', path))) {
+        if (name.startsWith('x-')) continue
+        expect(deprecated, path).toBe(root === '/v1' ? true : undefined)
+      }
+      if (!path.endsWith('/a')) await described.ask(path, path)
     }
-    if (!path.endsWith('/a')) await described.ask(path, path)
   }
 })
 

@@ -1,4 +1,5 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
+import { STATUS_CODES } from 'node:http'
 import type { Item } from '../../base/values.ts'
 import { makeSample } from '../../openapi/samples.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -145,7 +146,7 @@ function printResponses({ responses }: DocsOperation): Markup {
     const schema = content?.[JSON_TYPE]?.schema
     const names = Object.keys(headers)
     return markup`<div><dt><b>${status}</b></dt><dd>${description}${schema && markup`: ${printType(schema)}`}${names.length > 0 && markup`<br><span class="hint">${names.join(', ')}</span>`}</dd></div>`
-  })}<div><dt>Errors</dt><dd>${bad.map(([status, { description }]) => `${status} ${description}`).join(', ')}</dd></div></dl>`
+  })}<div><dt>Errors</dt><dd>${bad.map(([status]) => `${status} ${STATUS_CODES[status]}`).join(', ')}</dd></div></dl>`
 }
 
 function listIds({ parameters }: DocsOperation): DocsParameter[] {
@@ -212,7 +213,8 @@ function printQueryForm({ operationId, parameters }: DocsOperation, href: string
 }
 
 function printLines(operation: DocsOperation, view: DocsView): Markup {
-  const { method, path, operationId, parameters, requestBody } = operation
+  const { method, path, parameters, requestBody } = operation
+  const name = view.findName(path, method)
   const multipart = requestBody?.content[FILES]?.schema
   const files = Object.entries(multipart?.properties ?? {}).flatMap(([name, { format }]) =>
     format === 'binary' ? [name] : [],
@@ -220,7 +222,7 @@ function printLines(operation: DocsOperation, view: DocsView): Markup {
   const body = files.length > 0 ? { type: FILES, schema: multipart } : findBody(operation)
   const sample = {
     method,
-    operationId,
+    name: name ?? '',
     url: view.url + (fillPath(operation, view) ?? path),
     collection: view.tag ?? '',
     id: path.includes('{id}') ? (view.values.get('id') ?? '') : undefined,
@@ -231,7 +233,7 @@ function printLines(operation: DocsOperation, view: DocsView): Markup {
     needsCredentials: needsCredentials(operation),
     isConditional: parameters.some(({ name }) => name === 'If-Match'),
   }
-  const call = view.tag !== undefined && !path.includes('{parent}') && printCall(sample)
+  const call = name !== undefined && !path.includes('{parent}') && printCall(sample)
   return markup`<pre class="copy"><code>${printCurl(sample)}</code></pre>${call && markup`<pre class="copy"><code>${call}</code></pre>`}`
 }
 

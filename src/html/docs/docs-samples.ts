@@ -4,7 +4,8 @@ import { type Item, isObject, type Json } from '../../base/values.ts'
 /** One operation with the values that its lines have. */
 export interface Sample {
   readonly method: string
-  readonly operationId: string
+  /** The name of the operation or action. */
+  readonly name: string
   readonly url: string
   readonly collection: string
   /** The id in the path: empty while the reader has chosen none. */
@@ -47,15 +48,14 @@ function quote(text: string): string {
 }
 
 /** Prints a call of the client; `undefined` for an operation that the client does not have. */
-export function printCall({ operationId, collection, id, query, body, files }: Sample) {
-  const [, verb = '', , action] = /^(?:v\d+\.)?(\w+)\.([^.]+)(?:\.(.+))?$/.exec(operationId) ?? []
+export function printCall({ name, collection, id, query, body, files }: Sample) {
   const resource = `client${printMember(collection)}`
   const input = body ?? (query && unfold(query))
   const values = [
     ...(id === undefined ? [] : [printId(id)]),
     ...(input === undefined ? [] : [printValue(input, files)]),
   ]
-  switch (verb) {
+  switch (name) {
     case 'list':
       return `for await (const item of ${resource}.list(${values})) console.log(item)`
     case 'search':
@@ -63,7 +63,7 @@ export function printCall({ operationId, collection, id, query, body, files }: S
     case 'download':
       return undefined
     default:
-      return `await ${resource}${printMember(action ?? verb)}(${values.join(', ')})`
+      return `await ${resource}${printMember(name)}(${values.join(', ')})`
   }
 }
 

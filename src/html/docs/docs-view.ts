@@ -18,6 +18,11 @@ export type DocsView = ReturnType<typeof buildDocsView>
 export function buildDocsView(root: string, { api, base, parameters }: RequestContext) {
   const path = new URL(base).pathname.replace(/\/$/, '')
   const values = new Map(parameters.map(({ name, value }) => [name, value]))
+  const find = (path: string, method: string) => {
+    const { target, methods } = findRoutes(api).get(path) ?? {}
+    const name = methods?.get(method)
+    return target && target.kind !== 'root' && name !== undefined ? { target, name } : undefined
+  }
   return {
     /** The path of the first page, without a slash at its end; `?collection=` is a collection's page. */
     href: path + root + DOCS_PATH,
@@ -29,12 +34,12 @@ export function buildDocsView(root: string, { api, base, parameters }: RequestCo
     tag: values.get('collection'),
     /** The parameters of the page's query. */
     values,
+    /** Finds the name of the operation or action at a path of the document; `undefined` where it is of no collection. */
+    findName: (path: string, method: string) => find(path, method)?.name,
     /** Finds the fields of a form for the operation at a path of the document; `undefined` without input. */
     findFields(path: string, method: string) {
-      const { target, methods } = findRoutes(api).get(path) ?? {}
-      const operation = methods?.get(method)
-      if (!target || target.kind === 'root' || operation === undefined) return undefined
-      return findInputFields(target, operation)
+      const found = find(path, method)
+      return found && findInputFields(found.target, found.name)
     },
   }
 }

@@ -86,7 +86,13 @@ function listOperations({ paths }: Document, tag: string | undefined): DocsOpera
 /** A filter takes a value, or an object of operators, which its description lists. */
 function takeValue(parameter: DocsParameter): DocsParameter {
   const { style, schema } = parameter
-  return style === 'deepObject' ? { ...parameter, schema: schema.anyOf?.[0] ?? schema } : parameter
+  if (style !== 'deepObject') return parameter
+  const { description = schema.description } = parameter
+  return {
+    ...parameter,
+    ...(description !== undefined && { description }),
+    schema: schema.anyOf?.[0] ?? schema,
+  }
 }
 
 function printOverview(document: Document, view: DocsView): Markup {
