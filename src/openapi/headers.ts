@@ -159,7 +159,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
 const BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   204: ITEM,
   303: ['Location', 'Preference-Applied'],
-  304: [...PAGE, 'Last-Modified'],
+  304: [...PAGE, 'Content-Disposition', 'Last-Modified'],
 }
 
 /** Those that a light document has. */

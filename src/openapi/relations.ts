@@ -31,9 +31,10 @@ export function describeInclude(
   if (!first) return undefined
   const names = relations.map(([{ name }]) => name)
   const many = relations.find(([relation]) => relation.many)?.[0].name
+  const pattern = `^(?:${names.join('|')})(?:\\([1-9]\\d*\\))?(?:\\..+)?$`
   const some = many === undefined ? '' : `; the first 5 of a list: ${many}(5)`
   const description = `Related items to include, separated by commas: ${names.join(', ')}${some}. Those of related items follow a dot. Filters reach them too: ${first[0].name}[exists]=true`
-  return { schema: { type: 'array', items: { type: 'string' }, minItems: 1 }, description }
+  return { schema: { type: 'array', items: { type: 'string', pattern }, minItems: 1 }, description }
 }
 
 /** Builds the properties that an answer has where they are included. */

@@ -209,11 +209,11 @@ function requestsOf(template: string, method: string, operation: Part): fc.Arbit
 }
 
 const operations = Object.entries(document.paths ?? {}).flatMap(([template, item]) =>
-  ['get', 'head', 'post', 'put', 'patch', 'delete'].flatMap(method =>
-    item[method]
-      ? [{ template, method, requests: requestsOf(template, method, item[method]) }]
-      : [],
-  ),
+  ['get', 'head', 'post', 'put', 'patch', 'delete'].flatMap(method => {
+    // HEAD is where GET is.
+    const operation = item[method === 'head' ? 'get' : method]
+    return operation ? [{ template, method, requests: requestsOf(template, method, operation) }] : []
+  }),
 )
 
 async function send({ method, target, headers, body }: Sent) {
