@@ -147,7 +147,8 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   if (!(key in known)) return `${about}: the status is not documented`
   const response = follow(document, known[key] as Part)
   // A program may throw any error: those of ours must be documented one by one, or named by the default.
-  const isNamed = key !== 'default' || new RegExp(`\\b${status}\\b`).test(String(response.description))
+  const isNamed =
+    key !== 'default' || new RegExp(`\\b${status}\\b`).test(String(response.description))
   if (ours && !isNamed) return `${about}: the status is not documented`
   const named = Object.keys(response.headers ?? {}).map(name => name.toLowerCase())
   const others = HEADERS.filter(name => headers.has(name) && !named.includes(name))

@@ -98,7 +98,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ...breaking(ENDPOINT, ['...Object.fromEntries(visible), ', '']),
   ],
   'what OPTIONS describes': breaking('src/openapi/errors.ts', [
-    "default: refer('OtherError', other) }",
+    "default: refer('OtherError', OTHER) }",
     '}',
   ]),
   'OPTIONS and principals': [
@@ -110,7 +110,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ],
   'the OpenAPI document': breaking(
     'src/openapi/document.ts',
-    ['!collectionsOf(target).every(view)', 'false'],
+    ['collectionsOf(target).every(see)', 'true'],
     ["collection && route.pattern.includes('/:id')", 'false'],
   ),
   'sub-collections': [

@@ -212,7 +212,9 @@ const operations = Object.entries(document.paths ?? {}).flatMap(([template, item
   ['get', 'head', 'post', 'put', 'patch', 'delete'].flatMap(method => {
     // HEAD is where GET is.
     const operation = item[method === 'head' ? 'get' : method]
-    return operation ? [{ template, method, requests: requestsOf(template, method, operation) }] : []
+    return operation
+      ? [{ template, method, requests: requestsOf(template, method, operation) }]
+      : []
   }),
 )
 

@@ -212,9 +212,7 @@ test('header parameters, response headers and the types of errors', () => {
   expect(headersOf('/things', 'get')).toEqual(['If-None-Match', 'Prefer', 'Range'])
   expect(headersOf('/things', 'post')).toEqual(['Idempotency-Key', 'Prefer'])
   expect(headersOf('/things/{id}', 'get')).toEqual(['If-None-Match'])
-  expect(headersOf('/things/{id}', 'patch')).toEqual(
-    expect.arrayContaining(['If-Match', 'Prefer']),
-  )
+  expect(headersOf('/things/{id}', 'patch')).toEqual(expect.arrayContaining(['If-Match', 'Prefer']))
   const responses = (path: string, method: string) => at('paths', path, method, 'responses')
   const created = follow(document, responses('/things', 'post')['201'] as Part)
   expect(Object.keys(created.headers ?? {})).toEqual(
