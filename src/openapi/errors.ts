@@ -12,7 +12,7 @@ import { listCommonHeaders, referToHeaders } from './headers.ts'
 import { buildContent, isByFilter, JSON_TYPE, type MethodDescription } from './method.ts'
 
 /** The errors that any request may have: `default` stands for them. */
-const COMMON = [403, 405, 406, 408, 413, 414, 415, 416, 422, 431, 500, 503]
+const COMMON = [403, 405, 406, 408, 412, 413, 414, 415, 416, 422, 431, 500, 503]
 
 /** Lists the error statuses of an operation, except the common ones and those that a program throws. */
 function listStatuses(described: MethodDescription): number[] {

@@ -526,7 +526,7 @@ describe('scopes and challenges', () => {
   test('Allow, OPTIONS and 405 list what the principal may do; OPTIONS needs no credentials', async () => {
     const reader = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read'))
     expect(reader.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
-    expect(Object.keys(Object(await reader.json())).sort()).toEqual(['get', 'head', 'summary'])
+    expect(Object.keys(Object(await reader.json()))).toEqual(['get'])
     const writer = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read cars:write'))
     expect(writer.headers.get('allow')).toBe('GET, PUT, PATCH, HEAD, OPTIONS')
     const refused = await ask(api, 'BREW', '/cars/1', await bearer('cars:read'))
