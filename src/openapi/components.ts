@@ -145,7 +145,7 @@ export class Components {
   #nameOf(shared: Shared): string {
     const { kind, wanted, scope = '', isFirst } = shared
     const group = this.#groups.get(toKey(kind, wanted)) ?? []
-    if (isFirst || group.length === 1) return wanted.replace(UNUSUAL, '_')
+    if (isFirst || group.length === 1) return toComponentName(wanted)
     const toHex = (sign: string) => `-${sign.codePointAt(0)?.toString(16)}-`
     return `${scope}.${wanted.replace(UNUSUAL, toHex)}`
   }
@@ -214,8 +214,13 @@ const MARKS = /"\\u0001(\d+)"/g
 /** What the name of a component may not have. */
 const UNUSUAL = /[^\w.-]/g
 
+/** Prints a name as that of a component. */
+export function toComponentName(wanted: string): string {
+  return wanted.replace(UNUSUAL, '_')
+}
+
 function toKey(kind: ComponentKind, wanted: string): string {
-  return `${kind} ${wanted.replace(UNUSUAL, '_')}`
+  return `${kind} ${toComponentName(wanted)}`
 }
 
 const DEFS = '#/$defs/'

@@ -10,9 +10,9 @@ import type {
 } from '../model/types/definition.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import { BATCH_PATH, buildBatch, hasBatch } from './batch.ts'
-import { type ComponentKind, Components } from './components.ts'
+import { type ComponentKind, Components, toComponentName } from './components.ts'
 import { findFormats } from './formats.ts'
-import { printItemType } from './names.ts'
+import { printItemType, printSchemaName } from './names.ts'
 import { API_TAG, buildPathItem } from './path-item.ts'
 import { describeSchemes } from './security.ts'
 
@@ -69,6 +69,16 @@ export function openApiDocument(
   while (!step.done) step = printing.next()
   const base = baseUrl ?? definition.baseUrl ?? definition.prefix
   return JSON.parse(withServer(step.value, base))
+}
+
+/** Prints where the schema of a collection's items is, below the root of the api: in the document of its version. */
+export function printSchemaPath(
+  version: VersionDefinition,
+  collection: CollectionDefinition,
+): string {
+  const root = version.name === '' ? '' : `/${version.name}`
+  const name = toComponentName(printSchemaName(version, collection))
+  return `${root}${OPENAPI_PATH}#/components/schemas/${name}`
 }
 
 /** A printed document up to its servers, and behind them. */

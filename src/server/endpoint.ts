@@ -4,11 +4,13 @@
 import { memoize } from '../base/memoize.ts'
 import { type Awaitable, andThen, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
+import { printLink } from '../http/link.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import type { Route, RouteTarget } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { notAcceptable } from '../negotiate.ts'
+import { printSchemaPath } from '../openapi/document.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
   authorize,
@@ -234,10 +236,23 @@ function answerOptions(route: Route): Step {
     const data = { ...Object.fromEntries(visible), ...nameBelow(context) }
     context.result = {
       status: 200,
-      headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
+      headers: [
+        ...methodHeaders(methods, api.formats),
+        ...api.cors.preflight,
+        ...linkToSchema(context, route),
+      ],
       representation: { kind: 'document', name: 'description', data },
     }
   }
+}
+
+/** Links to the schema of the items, where they are read. */
+function linkToSchema({ base }: RequestContext, { target }: Route): HeaderList {
+  if (target.kind === 'root') return []
+  const { version, collection } = target
+  if (!collection.operations.has('list') && !collection.operations.has('read')) return []
+  const href = base + printSchemaPath(version, collection)
+  return ['Link', printLink([{ rel: 'describedby', href }])]
 }
 
 /** Names what lies below, as extensions of the path item. */

@@ -1,8 +1,15 @@
 // The document is light, kept and printed in turns; with `formats=json` it is for programs that generate clients.
-import { expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
-import { defineApi, memoryBlobs, memoryStore, openApiDocument } from '../../src/index.ts'
+import {
+  defineApi,
+  memoryBlobs,
+  memoryStore,
+  openApiDocument,
+  type Scheme,
+} from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { openHandler } from '../handlers.ts'
 import { checkedDocument, follow, listObjections, type Part } from '../openapi.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
@@ -207,4 +214,87 @@ test('above 30 collections other requests are served while the document is made'
   const item = request('/things1').then(({ status }) => order.push(`list ${status}`))
   await Promise.all([document, item])
   expect(order).toEqual(['list 200', 'document 200'])
+})
+
+test('OPTIONS links to the schema of the items in the document of their version', async () => {
+  const { request } = await openHandler('fetch', cars())
+  for (const [path, name] of [
+    ['/v2/cars', 'Car'],
+    ['/v1/cars/1/options', 'Option'],
+    ['/v2/cars/1/buy', 'Car'],
+    ['/v2/cars_models/1', 'CarModel'],
+  ] as const) {
+    const { headers } = await request(path, { method: 'OPTIONS' })
+    const [link] = parseLink(headers.get('link') ?? '')
+    expect(link?.rel).toBe('describedby')
+    const [address = '', place = ''] = link?.href.split('#') ?? []
+    expect(place).toBe(`/components/schemas/${name}`)
+    const document = (await request(address)).json as unknown as Part // JSON is made of such parts
+    expect(follow(document, { $ref: `#${place}` } as unknown as Part).properties).toHaveProperty(
+      'id',
+    )
+  }
+  expect((await request('/', { method: 'OPTIONS' })).headers.get('link')).toBeNull()
+})
+
+describe('/llms.txt', () => {
+  it('says in at most 8 kB what the example has', async () => {
+    const { request } = await openHandler('fetch', cars())
+    const { status, text, headers } = await request('/llms.txt')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    expect(Buffer.byteLength(text)).toBeLessThan(8_000)
+    expect(text).toMatch(/^# .+\n\n> .+\n\nAddress: http:\/\/api\.test\n/)
+    for (const line of [
+      '- /v2/cars GET, POST',
+      '- /v2/cars/{id}/buy POST Buys the car',
+      'Input of buy: { buyer?: string, account_id?: string }',
+    ])
+      expect(text.split('\n')).toContain(line)
+    expect(text).toContain('car_id: integer → cars')
+    expect(text).toContain('photo: file, thumb: file|null = null')
+    const old = await request('/v1/llms.txt')
+    expect(old.text).toContain('- /v1/cars GET, POST')
+    expect(old.text).not.toContain('/v2/')
+  })
+
+  it('names paths that are there, and the document that is there', async () => {
+    const { request } = await openHandler('fetch', cars())
+    const { text } = await request('/llms.txt')
+    const paths = [...text.matchAll(/^- (\/\S+) GET/gm)].map(([, path = '']) => path)
+    expect(paths.length).toBeGreaterThan(15)
+    for (const path of paths.filter(each => !each.includes('{') && !each.endsWith('/search')))
+      expect([path, (await request(path)).status]).toEqual([path, 200])
+    const [, document = ''] = /: (\/\S+openapi\.json\S+)\. /.exec(text) ?? []
+    expect((await request(document)).status).toBe(200)
+  })
+
+  it('shows to each principal what it may see, and is private then', async () => {
+    const byName: Scheme = {
+      name: 'Name',
+      challenge: () => 'Name',
+      authenticate: async ({ headers: { authorization } }) =>
+        authorization === undefined ? undefined : { id: authorization, scopes: [authorization] },
+    }
+    const schema = z.object({ name: z.string(), cost: z.number().optional() })
+    const api = defineApi({
+      schemes: [byName],
+      collections: [
+        named('things', { schema, fields: { cost: { read: ['costs'], write: ['costs'] } } }),
+        named('secrets', { access: { default: ['secrets'] }, hideExistence: true }),
+      ],
+    })
+    const { request } = await openHandler('fetch', api)
+    const plain = await request('/llms.txt')
+    expect(plain.text).not.toMatch(/secrets|cost/)
+    expect(plain.text).toContain('Credentials: `Authorization`')
+    const seen = await request('/llms.txt', { headers: { authorization: 'secrets' } })
+    expect(seen.text).toContain('- /secrets GET, POST')
+    expect(seen.text).not.toContain('cost')
+    expect(seen.headers.get('cache-control')).toContain('private')
+    expect(seen.headers.get('vary')).toContain('Authorization')
+    const costs = await request('/llms.txt', { headers: { authorization: 'costs' } })
+    expect(costs.text).toContain('cost?: number')
+    expect(new Set([plain, seen, costs].map(({ headers }) => headers.get('etag'))).size).toBe(3)
+  })
 })
