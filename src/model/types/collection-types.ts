@@ -166,22 +166,25 @@ export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D
 
 /**
  * An item as operations return it: frozen, without its write-only properties. A program reads a file as its
- * record, a client as its address. What only some principals read a client may lack. The type ignores two options: with `timestamps: false` there are no dates,
- * and with `idField: 'identifier'` no `id`.
+ * record, a client as its address. What only some principals read a client may lack. The type ignores two options: with
+ * `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`. Editors show the properties, since the
+ * branches of a conditional type have no name of their own.
  */
-export type DefItem<D extends Def> = (D['by'] extends 'client'
-  ? [D['binary']] extends [never]
-    ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
-    : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>
-  : Readonly<Readable<D>>) &
-  ServerFields<IdOf<D>>
+export type DefItem<D extends Def> = D['by'] extends 'client'
+  ? ([D['binary']] extends [never]
+      ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
+      : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>) &
+      ServerFields<IdOf<D>>
+  : Readable<D> & ServerFields<MadeIds[D['id']]>
 
 /** What lists filter and sort by: no file has an order, or a value to compare. */
 export type DefCompared<D extends Def> = D['by'] extends 'client'
   ? WithoutFiles<Readable<D>> & ServerFields<IdOf<D>>
   : DefItem<D>
 
-type Readable<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']>
+type Readable<D extends Def> = [D['writeOnly']] extends [never]
+  ? Readonly<D['schema']['_zod']['output']>
+  : Readonly<Without<D['schema']['_zod']['output'], D['writeOnly']>>
 
 /** The names of the fields that only some principals read. */
 type LimitedIn<D extends Def> = NamesWith<D['roles'], { readonly read: unknown }>
@@ -224,7 +227,7 @@ export interface BlobAddress {
 
 /** The input of `create` and `replace`. A program may set read-only properties, a client may not. */
 export type DefInput<D extends Def> = [D['readOnly']] extends [never]
-  ? Input<D['schema']>
+  ? D['schema']['_zod']['input']
   : Without<Input<D['schema']>, D['readOnly']> &
       (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
 

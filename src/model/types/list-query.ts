@@ -79,14 +79,14 @@ type Sub<T> = T extends unknown
   : never
 
 /** A path to sort by: of a text, a number or a boolean; `-` before it sorts downwards. */
-export type SortPath<T> = ScalarPathOf<T> | `-${ScalarPathOf<T>}`
-type ScalarPathOf<T> = T extends unknown
+export type SortPath<T> = T extends unknown
   ? {
       [K in keyof T & string]: IsSortable<T[K]> extends true
-        ? K
-        : `${K}.${ScalarsBelow<Exclude<T[K], Plain>>}`
+        ? `${Sign}${K}`
+        : `${Sign}${K}.${ScalarsBelow<Exclude<T[K], Plain>>}`
     }[keyof T & string]
   : never
+type Sign = '' | '-'
 type ScalarsBelow<T> = T extends unknown
   ? {
       [K in keyof T & string]: IsSortable<T[K]> extends true

@@ -93,7 +93,7 @@ export interface List<T> extends AsyncIterable<T> {
  * An id, or an item that this library gave: then the write is conditional on the version that was read.
  * As in {@link DefItem}, the type says `id` with `idField: 'identifier'` too.
  */
-export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
+export type Target<Id> = Id | { readonly id: Id }
 
 /**
  * The operations of one collection, called by a program: the same path as a request, `HttpError` included.
@@ -245,7 +245,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.replace(car, { color: 'green', price: 30 })
    */
   replace(
-    target: Target<D>,
+    target: Target<IdOf<D>>,
     item: DefInput<D>,
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -256,7 +256,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
    */
   patch(
-    target: Target<D>,
+    target: Target<IdOf<D>>,
     changes: DefChanges<D>,
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -268,7 +268,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.change(car.id, ({ price }) => ({ price: price + 1 }))
    */
   change(
-    target: Target<D>,
+    target: Target<IdOf<D>>,
     change: (item: DefItem<D>) => DefChanges<D> | Promise<DefChanges<D>>,
     options?: CallOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -278,7 +278,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * @example
    * await cars.delete(car, { unconditional: true })
    */
-  delete(target: Target<D>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
+  delete(target: Target<IdOf<D>>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * The actions: `cars.actions.buy(car, { offer: 900 })`.
    * @example
@@ -342,11 +342,11 @@ type Result<D extends Def, Out> = Out extends 'item'
 type ActionCall<D extends Def, On, In, Out> = On extends 'item'
   ? In extends SomeSchema
     ? (
-        target: Target<D>,
+        target: Target<IdOf<D>>,
         input: Input<In>,
         options?: WriteOptions<D['principal']>,
       ) => Promise<Result<D, Out>>
-    : (target: Target<D>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
+    : (target: Target<IdOf<D>>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
   : unknown extends On
     ? (...given: readonly unknown[]) => Promise<unknown>
     : In extends SomeSchema
