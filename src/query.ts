@@ -33,7 +33,7 @@ import { type RequestedParts, readSelected, takesInclude } from './query/selecte
 import { parseWhere, WHERE } from './query/where.ts'
 import { type Fields, findField, unknownField } from './schema/fields.ts'
 import type { Filter } from './store/filter.ts'
-import { splitWords } from './store/search.ts'
+import { searchWords } from './store/search.ts'
 import { type Search, type Selection, type SortKey, withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 
@@ -270,7 +270,7 @@ function readSearch(
 ): Search | undefined {
   const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
-  const words = splitWords(text)
+  const words = searchWords(text, fold)
   const long = words.find(word => word.length > limits.pattern)
   const add = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })

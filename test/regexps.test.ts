@@ -12,6 +12,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
     'the message of a database: it names constraints, not values',
 }
 
+/** Files whose patterns are those of a schema, which whoever declares the collection writes. */
+const OF_SCHEMAS = ['openapi/samples.ts']
+
 interface Pattern {
   /** As it is written. */
   readonly name: string
@@ -64,7 +67,11 @@ describe('patterns as they are written', () => {
   })
 })
 
-describe.each(files.filter(file => constructedIn(file) > 0))('patterns made in $path', file => {
+const constructing = files.filter(
+  file => constructedIn(file) > 0 && !OF_SCHEMAS.includes(file.path),
+)
+
+describe.each(constructing)('patterns made in $path', file => {
   const made: RegExp[] = []
   const Original = globalThis.RegExp
 

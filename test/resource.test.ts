@@ -257,7 +257,7 @@ describe('a write', () => {
     const item = await products.create({ name: 'a' })
     const other = await others.create({ name: 'a' })
     const wrong: readonly (readonly [unknown, object, RegExp])[] = [
-      [{ ...item }, {}, /ifMatch.*unconditional: true/],
+      [{ ...item }, {}, /versionOf.*unconditional: true/],
       [JSON.parse(JSON.stringify(item)), {}, /is not an item that was read here/],
       [other, {}, /an item of others/],
       [{}, { unconditional: true }, /needs an id or an item/],

@@ -115,9 +115,18 @@ function makeText(schema: SampleSchema, warn?: () => void): string {
   const { pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
   const format = schema.format ?? schema.contentEncoding
   const text = TEXTS[format ?? ''] ?? 'text'.padEnd(minLength, ' text').slice(0, maxLength)
-  const fits = pattern === undefined || new RegExp(pattern).test(text)
-  if (!fits || (format !== undefined && !TEXTS[format])) warn?.()
+  if (!matches(text, pattern) || (format !== undefined && !TEXTS[format])) warn?.()
   return text
+}
+
+/** A pattern that needs another flag than `u` matches nothing here: a schema keeps no flags. */
+function matches(text: string, pattern: string | undefined): boolean {
+  if (pattern === undefined) return true
+  try {
+    return new RegExp(pattern, 'u').test(text)
+  } catch {
+    return false
+  }
 }
 
 /** Makes a number within the bounds, 1 where it may be. */

@@ -1,11 +1,11 @@
 // The words of a search, and the form in which they are compared with texts: the same in each store.
 
 /** Diacritics: accents, tones, points. The vowel signs of Indic scripts and of Thai are none. */
-const DIACRITIC = '[\\p{M}&&[\\p{Diacritic}\\p{Variation_Selector}\\u034f]]'
-const DIACRITICS = new RegExp(`${DIACRITIC}+`, 'gv')
+const DIACRITICS = /(?:(?=[\p{Diacritic}\p{Variation_Selector}]|\u034f)\p{M})+/gu
 
 /** Characters that a decomposition may put into another order: marks, and the two of half width that become some. */
-const MARKS = /[\p{M}\uff9e\uff9f]{30}/gu
+const MARKS = /[\p{M}\uff9e\uff9f]+/gu
+const MOST_MARKS = 30
 
 /** The combining grapheme joiner, which none of them passes: a long run would take quadratic time (UAX #15, §13). */
 const JOINER = '\u034f'
@@ -20,10 +20,22 @@ const ASCII = /^[\0-\x7f]*$/
  */
 export function foldText(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
-  const bounded = text.replace(MARKS, `$&${JOINER}`)
+  const bounded = text.replace(MARKS, boundMarks)
   const plain = bounded.normalize('NFKD').replace(DIACRITICS, '')
   // At the end of a word a sigma would become another one than within it.
   return plain.toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** Puts a joiner after each 30 marks of a run. */
+function boundMarks(run: string): string {
+  if (run.length <= MOST_MARKS) return run
+  let bounded = ''
+  let count = 0
+  for (const mark of run) {
+    if (count++ % MOST_MARKS === 0 && bounded !== '') bounded += JOINER
+    bounded += mark
+  }
+  return bounded
 }
 
 export function isAscii(text: string): boolean {
