@@ -26,10 +26,10 @@ interface Printed {
 }
 
 /** What an item includes under one name: `null` or one item to one, a list to many. */
-type Part = NestedItem | null | readonly NestedItem[]
+type IncludedPart = NestedItem | null | readonly NestedItem[]
 
 /** Of items that include nothing: never changed. */
-const NO_PARTS: Part[] = []
+const NO_PARTS: IncludedPart[] = []
 
 /** An item, and what it includes. */
 export class NestedItem {
@@ -50,12 +50,12 @@ export class NestedItem {
   }
 
   /** In the order of the names. */
-  get parts(): readonly Part[] {
+  get parts(): readonly IncludedPart[] {
     return this.#parts
   }
 
   /** Sets what it includes under the name at this place. */
-  setPart(at: number, part: Part): void {
+  setPart(at: number, part: IncludedPart): void {
     if (this.#parts === NO_PARTS) this.#parts = this.names.names.map(() => null)
     this.#parts[at] = part
   }
@@ -148,7 +148,7 @@ function measure(item: Item): Printed {
   return { json, bytes: Buffer.byteLength(json) }
 }
 
-function isList(part: Part): part is readonly NestedItem[] {
+function isList(part: IncludedPart): part is readonly NestedItem[] {
   return Array.isArray(part)
 }
 
