@@ -106,6 +106,9 @@ function makeSearch(texts: readonly string[], { below, pick }: Random): string {
       (text: string) => text.toLowerCase(),
       (text: string) => text.normalize('NFD'),
       (text: string) => text.normalize('NFKC'),
+      // In full width.
+      (text: string) =>
+        text.replace(/[!-~]/g, each => String.fromCodePoint(each.charCodeAt(0) + 0xfee0)),
     ])
     return change(part)
   }
@@ -137,8 +140,8 @@ export async function searchStores(
       random.below(2) === 0 ? { ...values, title: makeText(random) } : values,
     )
     const ways = items.map(() => random.below(2) === 0)
-    const words = [...items, ...later].flatMap(({ title, author }) =>
-      author ? [title, author.name] : [title],
+    const words = [...items, ...later].flatMap(({ title, author, day }) =>
+      [title, author?.name, day].filter(text => text !== undefined),
     )
     const asked = Array.from({ length: ROUND }, () => makeSearch(words, random))
     const expected = asked.map(q => later.flatMap((each, at) => (isFound(each, q) ? [at] : [])))

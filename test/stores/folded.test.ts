@@ -231,6 +231,11 @@ describe.each(KINDS)('%s', (name, { open, database, earlier }) => {
     expect([await find('zoe u'), await find('zoe un')]).toEqual([['Zoé'], ['Zoé']])
     const row = await readRow(db, table, id)
     expect(COLUMNS.map(column => row[column])).toEqual(['zoe', 'u', 'un'])
+    // To this one the model is JSON of any form.
+    const open = z.record(z.string(), z.json()).optional()
+    const vague = define(db, { table }, ['name'], { name: text, model: open as never })
+    await vague.cars.patch(id, { model: { name: 'Deux' } })
+    expect([await find('zoe deux'), await find('un')]).toEqual([['Zoé'], []])
   })
 
   test('one from before a further searched field writes what that finds', async () => {
