@@ -11,7 +11,7 @@ import { buildCreates, type Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
 import { buildReads, type Reads } from './statements/reads.ts'
-import { buildRowAccess, type RowAccess } from './statements/row-access.ts'
+import { RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
@@ -74,7 +74,7 @@ export async function openTable(
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
-  const rows = buildRowAccess(mapping, records, isExact, clock)
+  const rows = new RowAccess(mapping, records, isExact, clock)
   const reads = buildReads(mapping, rememberTotals && catalog.tellsChanges, walk)
   return {
     mapping,

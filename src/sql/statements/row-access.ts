@@ -3,84 +3,137 @@
 import type { Item } from '../../base/values.ts'
 import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
-import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
-import { compile, type Runner, type StatementSession } from '../session/runner.ts'
+import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 
-export type RowAccess = ReturnType<typeof buildRowAccess>
-
-/**
- * Builds the functions that change or remove a row if it is still at a version.
- * @param isExact whether the table returns exactly what was written, and has one row for each id.
- */
-export function buildRowAccess(
-  mapping: TableMapping,
-  records: IdempotencyRecords,
-  isExact: boolean,
-  clock: () => number,
-) {
-  const { database, all, from, versionColumn, changing, created, id, idValue } = mapping
-  const isSame = sql`${id.ref} = ${idValue}`
-  const isAtVersion =
-    versionColumn === undefined
-      ? isSame
-      : sql`${isSame} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
-  const set = (columns: readonly Column[]) =>
-    sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${PLACEHOLDER}`))
+/** Changes or removes a row if it is still at a version. */
+export class RowAccess {
+  readonly #mapping: TableMapping
+  readonly #records: IdempotencyRecords
+  readonly #isExact: boolean
+  readonly #clock: () => number
+  /** The condition of the row with an id. */
+  readonly #isRow: Fragment
   /** Parameters: `[id]`. Locks the row until the transaction ends. */
-  const lock = compile(
-    database,
-    sql`select ${all} from ${from} where ${isSame}${database.forUpdate}`,
-  )
-  const returned = created ?? id
+  readonly #lock: Statement
   /** Parameters: `[...changing columns, version, id, old version]`. Returns the creation date. */
-  const replace = compile(
-    database,
-    sql`update ${from} set ${set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
-  )
+  readonly #replace: Statement
   /** Parameters: `[id]`, or `[id, version]` if there is a version column. */
-  const remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
+  readonly #remove: Statement
 
-  async function lockRow(wanted: Id, { run }: Runner) {
-    const [row] = (await run(lock, [mapping.encodeId(wanted)])).rows
-    return row && mapping.decode(row)
+  /** @param isExact whether the table returns exactly what was written, and has one row for each id. */
+  constructor(
+    mapping: TableMapping,
+    records: IdempotencyRecords,
+    isExact: boolean,
+    clock: () => number,
+  ) {
+    const { database, all, from, versionColumn, changing, id, idValue } = mapping
+    this.#mapping = mapping
+    this.#records = records
+    this.#isExact = isExact
+    this.#clock = clock
+    this.#isRow = sql`${id.ref} = ${idValue}`
+    const isAtVersion =
+      versionColumn === undefined
+        ? this.#isRow
+        : sql`${this.#isRow} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
+    const returned = mapping.created ?? id
+    this.#lock = compile(
+      database,
+      sql`select ${all} from ${from} where ${this.#isRow}${database.forUpdate}`,
+    )
+    this.#replace = compile(
+      database,
+      sql`update ${from} set ${this.#set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
+    )
+    this.#remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
   }
 
-  function assembleChange(wanted: Id, values: Item): Item {
-    const date = new Date(clock()).toISOString()
-    return assemble(mapping.shape, wanted, values, date, date)
+  async update(
+    session: StatementSession,
+    id: Id,
+    version: string,
+    values: Item,
+    options?: StoreWriteOptions,
+  ): Promise<Stored | undefined> {
+    const work = (runner: Runner, before: Stored | undefined) =>
+      before
+        ? this.#changeRow(before, values, runner)
+        : this.#replaceRow(id, version, values, runner)
+    return (await this.#writeAtVersion(session, id, version, work, options)) || undefined
+  }
+
+  delete(
+    session: StatementSession,
+    id: Id,
+    version: string,
+    options?: StoreWriteOptions,
+  ): Promise<boolean> {
+    const { table, versionColumn } = this.#mapping
+    const key = this.#mapping.encodeId(id)
+    const parameters = versionColumn === undefined ? [key] : [key, version]
+    const work = async ({ run }: Runner) => {
+      const { numAffectedRows } = await run(this.#remove, parameters)
+      requireOne(table, id, numAffectedRows)
+      return numAffectedRows === 1n
+    }
+    return this.#writeAtVersion(session, id, version, work, options)
+  }
+
+  /** Changes a row that is at the version of an item, within a transaction. */
+  async changeLocked(
+    { id, version }: Stored,
+    values: Item,
+    runner: Runner,
+  ): Promise<Stored | undefined> {
+    const before = await this.#lockRow(id, runner)
+    return before?.version === version ? this.#changeRow(before, values, runner) : undefined
   }
 
   /** Writes a row at a version. In an exact table one statement compares it; in others a locked row is read first. */
-  async function writeAtVersion<T extends Stored | undefined | boolean>(
+  async #writeAtVersion<T extends Stored | undefined | boolean>(
     session: StatementSession,
-    wanted: Id,
+    id: Id,
     version: string,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
     options: StoreWriteOptions | undefined,
   ): Promise<T | false> {
-    if (mapping.encodeId(wanted) === undefined) return false
+    if (this.#mapping.encodeId(id) === undefined) return false
+    const isExact = this.#isExact
     const key = options?.idempotencyKey
     const write = async (runner: Runner) => {
-      const before = isExact ? undefined : await lockRow(wanted, runner)
+      const before = isExact ? undefined : await this.#lockRow(id, runner)
       if (!isExact && before?.version !== version) return false
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
-      await records.keepAnswer(key, buildAnswer(options, written), runner, options)
+      await this.#records.keepAnswer(key, buildAnswer(options, written), runner, options)
       return result
     }
     return session.write(write, options, isExact && key === undefined)
   }
 
-  async function replaceRow(wanted: Id, version: string, values: Item, { run }: Runner) {
-    const item = assembleChange(wanted, values)
+  async #lockRow(id: Id, { run }: Runner): Promise<Stored | undefined> {
+    const [row] = (await run(this.#lock, [this.#mapping.encodeId(id)])).rows
+    return row && this.#mapping.decode(row)
+  }
+
+  async #replaceRow(
+    id: Id,
+    version: string,
+    values: Item,
+    { run }: Runner,
+  ): Promise<Stored | undefined> {
+    const mapping = this.#mapping
+    const { created, changing } = mapping
+    const item = this.#assemble(id, values)
     const next = mapping.makeVersion()
-    const key = mapping.encodeId(wanted)
-    const parameters = [...mapping.encode(item, changing, next), key, version]
-    const [found] = (await run(replace, parameters)).rows
+    const parameters = [...mapping.encode(item, changing, next), mapping.encodeId(id), version]
+    const [found] = (await run(this.#replace, parameters)).rows
     if (!found) return undefined
     if (created) item[created.name] = String(decodeValue(found[created.read], created))
     return mapping.predict(item, next)
@@ -90,51 +143,29 @@ export function buildRowAccess(
    * Writes only the values that differ from the locked row. A column may hold more than the store reads of it,
    * such as further digits of a number in `jsonb`.
    */
-  async function changeRow(before: Stored, values: Item, { run }: Runner) {
-    const item = assembleChange(before.id, values)
-    const columns = changing.filter(each => !mapping.isSame(each, item, before.item))
+  async #changeRow(before: Stored, values: Item, { run }: Runner): Promise<Stored | undefined> {
+    const mapping = this.#mapping
+    const { database, all, from } = mapping
+    const item = this.#assemble(before.id, values)
+    const columns = mapping.changing.filter(each => !mapping.isSame(each, item, before.item))
     const next = mapping.makeVersion()
     const parameters = mapping.encode(item, columns, next)
     if (parameters.length === 0) return before
-    const statement = sql`update ${from} set ${set(columns)} where ${isSame} returning ${all}`
+    const statement = sql`update ${from} set ${this.#set(columns)} where ${this.#isRow} returning ${all}`
     const key = mapping.encodeId(before.id)
     const { rows } = await run(compile(database, statement), [...parameters, key])
     requireOne(mapping.table, before.id, rows.length)
     return rows[0] && mapping.decode(rows[0])
   }
 
-  return {
-    /** Changes a row that is at the version of an item, within a transaction. */
-    async changeLocked({ id, version }: Stored, values: Item, runner: Runner) {
-      const before = await lockRow(id, runner)
-      return before?.version === version ? changeRow(before, values, runner) : undefined
-    },
-    async update(
-      session: StatementSession,
-      wanted: Id,
-      version: string,
-      values: Item,
-      options?: StoreWriteOptions,
-    ): Promise<Stored | undefined> {
-      const work = (runner: Runner, before: Stored | undefined) =>
-        before ? changeRow(before, values, runner) : replaceRow(wanted, version, values, runner)
-      return (await writeAtVersion(session, wanted, version, work, options)) || undefined
-    },
-    delete(
-      session: StatementSession,
-      wanted: Id,
-      version: string,
-      options?: StoreWriteOptions,
-    ): Promise<boolean> {
-      const key = mapping.encodeId(wanted)
-      const parameters = versionColumn === undefined ? [key] : [key, version]
-      const work = async ({ run }: Runner) => {
-        const { numAffectedRows } = await run(remove, parameters)
-        requireOne(mapping.table, wanted, numAffectedRows)
-        return numAffectedRows === 1n
-      }
-      return writeAtVersion(session, wanted, version, work, options)
-    },
+  #assemble(id: Id, values: Item): Item {
+    const date = new Date(this.#clock()).toISOString()
+    return assemble(this.#mapping.shape, id, values, date, date)
+  }
+
+  #set(columns: readonly Column[]): Fragment {
+    const names = this.#mapping.nameColumns(columns)
+    return sql.join(names.map(name => sql`${name} = ${PLACEHOLDER}`))
   }
 }
 
