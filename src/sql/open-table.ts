@@ -7,7 +7,7 @@ import type { SqlStoreOptions } from './options.ts'
 import { compile, type Runner } from './session/runner.ts'
 import type { Session } from './session/session.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
-import { buildCreates, type Creates } from './statements/creates.ts'
+import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
 import { buildReads, type Reads } from './statements/reads.ts'
@@ -88,11 +88,10 @@ export async function openTable(
       ...adviseUnfilled(unfilled, mapping),
     ],
     rows,
-    creates: buildCreates(
+    creates: new Creates(
       mapping,
       records,
-      catalog.isExact(mapping, 'insert'),
-      catalog.insertsAll,
+      { isExact: catalog.isExact(mapping, 'insert'), insertsAll: catalog.insertsAll },
       clock,
     ),
     sets: buildSetAccess(mapping, isExact),

@@ -1,12 +1,11 @@
-// Creates rows. Their ids grow and become visible in order: a row of another table holds the last id, and stays
-// locked until the transaction ends, so that creates wait for each other.
+// Creates rows. Their ids grow and become visible in order: the last id stays locked until the transaction ends, so
+// that creates wait for each other.
 
 import type { Item } from '../../base/values.ts'
 import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
 import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
-import { SEQUENCES } from '../databases/table-names.ts'
 import {
   compile,
   type Row,
@@ -15,10 +14,11 @@ import {
   type StatementSession,
   waitForOnly,
 } from '../session/runner.ts'
-import { decodeValue } from '../table/columns.ts'
+import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 import { buildInsertMany, compileInsertNext, type InsertMany } from './insert-next.ts'
+import { LastId } from './last-id.ts'
 
 /** One call of `create`. */
 interface Create {
@@ -34,111 +34,199 @@ interface NewRow extends Create {
 /** A new row, and what the database returns of it. */
 type Inserted = readonly [NewRow, Row | undefined]
 
+/** What is known of a table, from its catalog. */
+interface InsertRules {
+  /** Whether the table returns exactly what was written, so that it need not be read back. */
+  readonly isExact: boolean
+  /** Whether each row of an insert comes into the table as it is. */
+  readonly insertsAll: boolean
+}
+
 /** How often a statement makes an id: a greater one may exist by then. */
 const MAX_TRIES = 20
 
-const name = sql.id('name')
-const lastId = sql.id('last_id')
-const sequences = sql.table(SEQUENCES)
+/** Creates rows. It throws the driver's error where a row would break a rule of the table. */
+export class Creates {
+  readonly #mapping: TableMapping
+  readonly #records: IdempotencyRecords
+  readonly #clock: () => number
+  readonly #isInteger: boolean
+  readonly #isExact: boolean
+  /** The columns beside the id. */
+  readonly #others: readonly Column[]
+  /** What an insert returns of each row. */
+  readonly #returning: Fragment
+  /** Whether it returns anything: SQLite inserts into an exact table what it gets, the id included. */
+  readonly #returns: boolean
+  readonly #lastId: LastId
+  /** Makes the next id and inserts its row. */
+  readonly #insertNext: Statement | undefined
+  /** Makes the next ids and inserts their rows. */
+  readonly #insertMany: InsertMany | undefined
+  /** Inserts by their number of rows. */
+  readonly #inserts = new Map<number, Statement>()
+  /** The last UUID that this process has made, or has read. */
+  #lastUuid: string | undefined
 
-/** Creates rows. Each function throws the driver's error where a row would break a rule of the table. */
-export interface Creates {
-  create(session: StatementSession, values: Item, options?: StoreWriteOptions): Promise<Stored>
+  constructor(
+    mapping: TableMapping,
+    records: IdempotencyRecords,
+    { isExact, insertsAll }: InsertRules,
+    clock: () => number,
+  ) {
+    const { database, id } = mapping
+    this.#mapping = mapping
+    this.#records = records
+    this.#clock = clock
+    this.#isInteger = mapping.shape.identity.kind === 'integer'
+    this.#isExact = isExact
+    this.#others = mapping.written.filter(column => column !== id)
+    // An existing table may store other values than it gets.
+    this.#returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
+    this.#returns = !isExact || !database.serial
+    this.#lastId = new LastId(mapping)
+    if (!database.supportsDmlInCte) return
+    this.#insertNext = compileInsertNext(mapping, this.#returning)
+    if (insertsAll) this.#insertMany = buildInsertMany(mapping, this.#returning)
+  }
+
+  create(
+    session: StatementSession,
+    values: Item,
+    options: StoreWriteOptions = {},
+  ): Promise<Stored> {
+    const create = { values, options }
+    const single = options.idempotencyKey === undefined
+    if (this.#needsNext(create)) {
+      const statement = this.#insertMany ? 'of all' : this.#insertNext !== undefined && 'of one'
+      return session.writeShared(create, this.#insertNextRows, options, single && statement)
+    }
+    const insert = (runner: Runner) => waitForOnly(this.#insertChosenRows([create], runner))
+    return session.write(insert, options, single)
+  }
+
   /** Creates all rows, or none. */
-  createAll(
+  async createAll(
     session: StatementSession,
     values: readonly Item[],
     options?: StoreOptions,
-  ): Promise<readonly Stored[]>
-}
-
-/**
- * Builds the functions that create rows of a table.
- * @param isExact whether the table returns exactly what was written, so that it need not be read back.
- * @param insertsAll whether each row of an insert comes into the table as it is.
- */
-export function buildCreates(
-  mapping: TableMapping,
-  records: IdempotencyRecords,
-  isExact: boolean,
-  insertsAll: boolean,
-  clock: () => number,
-): Creates {
-  const { database, shape, table, id, written } = mapping
-  const isInteger = shape.identity.kind === 'integer'
-  // SQLite inserts into an exact table what it gets, the id included: RETURNING would tell nothing new.
-  const returns = !isExact || !database.serial
-  const others = written.filter(column => column !== id)
-  const sequence = compileSequence(mapping)
-  // An existing table may store other values than it gets.
-  const returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
-  const insertNext = database.supportsDmlInCte ? compileInsertNext(mapping, returning) : undefined
-  const insertMany = database.supportsDmlInCte && insertsAll && buildInsertMany(mapping, returning)
-  const inserts = new Map<number, Statement>()
-  let lastUuid: string | undefined
-
-  function newRow(newId: Id, create: Create): NewRow {
-    const date = new Date(clock()).toISOString()
-    const item = assemble(shape, newId, create.values, date, date)
-    const version = mapping.makeVersion()
-    return { ...create, item, version }
+  ): Promise<readonly Stored[]> {
+    const creates = values.map(each => ({ values: each, options: {} }))
+    try {
+      return await session.write(runner => this.#insertAll(creates, runner), options)
+    } catch (error) {
+      if (!(error instanceof NoRowError) || creates.length === 1) throw error
+    }
+    return session.write(async runner => {
+      const stored: Stored[] = []
+      for (const each of creates) stored.push(...(await this.#insertAll([each], runner)))
+      return stored
+    }, options)
   }
 
-  /** Reads and locks the last id. @throws Error for one after which JavaScript has no exact number. */
-  async function readLast(run: Runner['run']): Promise<string> {
-    let [row] = (await run(sequence.lock, [table])).rows
-    if (!row) {
-      await run(sequence.start, [table])
-      row = (await run(sequence.lock, [table])).rows[0]
+  /** Inserts rows under chosen ids and the next ones. */
+  async #insertAll(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
+    const isChosen = (each: Create) => !this.#needsNext(each)
+    const others = creates.filter(each => !isChosen(each))
+    const made: Stored[] = []
+    while (made.length < others.length)
+      made.push(...(await this.#insertNextRows(others.slice(made.length), runner)))
+    const named = await this.#insertChosenRows(creates.filter(isChosen), runner)
+    // One row, one item.
+    return creates.map(each => (isChosen(each) ? named : made).shift() as Stored)
+  }
+
+  /** Whether the next id of all servers is needed. */
+  #needsNext({ values }: Create): boolean {
+    const { identity } = this.#mapping.shape
+    return identity.ordered !== false && chosenId(identity, values) === undefined
+  }
+
+  /** Inserts rows under ids that clients have chosen, or that are made here. */
+  async #insertChosenRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
+    const rows = creates.map(each => this.#newRow(this.#findId(each), each))
+    return this.#finish(await this.#insertRows(rows, runner), runner)
+  }
+
+  #findId({ values }: Create): string {
+    const chosen = chosenId(this.#mapping.shape.identity, values)
+    if (chosen !== undefined) return chosen
+    this.#lastUuid = nextUuid(this.#lastUuid, this.#clock())
+    return this.#lastUuid
+  }
+
+  /** Inserts rows under the next ids: of many creates perhaps not all. A field, since work is shared by its function. */
+  readonly #insertNextRows = async (
+    creates: readonly Create[],
+    runner: Runner,
+  ): Promise<Stored[]> => {
+    const [first] = creates
+    if (creates.length === 1 && first && this.#insertNext) {
+      return this.#finish([await this.#insertOne(first, this.#insertNext, runner)], runner)
     }
-    const last = String(row?.last ?? '')
-    if (!isInteger || Number(last) < Number.MAX_SAFE_INTEGER) return last
-    throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
+    if (this.#insertMany) {
+      return this.#finish(await this.#insertTogether(creates, this.#insertMany, runner), runner)
+    }
+    const known = await this.#lastId.read(runner)
+    let last: Id = this.#isInteger ? Number(known) : known
+    const rows = creates.map(create => {
+      last = nextId(this.#mapping.shape.identity, last, this.#clock())
+      return this.#newRow(last, create)
+    })
+    const inserted = await this.#insertRows(rows, runner)
+    await this.#lastId.keep(last, runner)
+    return this.#finish(inserted, runner)
   }
 
   /** Makes an id and inserts its row by one statement. */
-  async function insertOne(create: Create, insert: Statement, { run }: Runner): Promise<Inserted> {
-    const row = newRow('', create)
-    const values = mapping.encode(row.item, others, row.version)
+  async #insertOne(create: Create, insert: Statement, runner: Runner): Promise<Inserted> {
+    const { table } = this.#mapping
+    const row = this.#newRow('', create)
+    const values = this.#mapping.encode(row.item, this.#others, row.version)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const uuid = isInteger ? undefined : nextUuid(lastUuid, clock())
-      const next = isInteger ? [table] : [uuid, table, uuid, uuid]
-      const [made] = (await run(insert, [...next, ...values])).rows
-      lastUuid = made ? uuid : await readLast(run)
+      const uuid = this.#isInteger ? undefined : nextUuid(this.#lastUuid, this.#clock())
+      const next = this.#isInteger ? [table] : [uuid, table, uuid, uuid]
+      const [made] = (await runner.run(insert, [...next, ...values])).rows
+      this.#lastUuid = made ? uuid : await this.#lastId.read(runner)
       if (made) return [row, made]
     }
     throw new NoRowError(table)
   }
 
   /** Makes ids and inserts their rows by one statement: of many creates so many as are not too long together. */
-  async function insertTogether(
+  async #insertTogether(
     creates: readonly Create[],
     { compiled, written, print, bind }: InsertMany,
-    { run }: Runner,
+    runner: Runner,
   ): Promise<Inserted[]> {
-    const rows = creates.map(each => newRow('', each))
+    const { id, table } = this.#mapping
+    const rows = creates.map(each => this.#newRow('', each))
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      let last = lastUuid
-      if (!isInteger) for (const { item } of rows) item[id.name] = last = nextUuid(last, clock())
-      const encoded = rows.map(({ item, version }) => mapping.encode(item, written, version))
+      if (!this.#isInteger) this.#nameByUuids(rows)
+      const encoded = rows.map(({ item, version }) => this.#mapping.encode(item, written, version))
       const { json, count } = print(encoded)
       const [first, end] = [rows[0], rows[count - 1]].map(row => row?.item[id.name])
-      const made = (await run(compiled, bind(json, count, first, end))).rows
-      lastUuid = made.length > 0 ? String(end) : await readLast(run)
+      const made = (await runner.run(compiled, bind(json, count, first, end))).rows
+      this.#lastUuid = made.length > 0 ? String(end) : await this.#lastId.read(runner)
       if (made.length > 0) return made.map((row, at) => [rows[at] as NewRow, row]) // as many as there are
     }
     throw new NoRowError(table)
   }
 
-  async function insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
+  #nameByUuids(rows: readonly NewRow[]): void {
+    const { name } = this.#mapping.id
+    let last = this.#lastUuid
+    for (const { item } of rows) item[name] = last = nextUuid(last, this.#clock())
+  }
+
+  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
+    const { id, written, table } = this.#mapping
+    const encoded = rows.map(row => this.#mapping.encode(row.item, written, row.version))
     const returned: Row[] = []
-    for (const part of inParts(rows.map(row => mapping.encode(row.item, written, row.version)))) {
-      const insert =
-        inserts.get(part.length) ?? compileInsert(mapping, part.length, returns && returning)
-      inserts.set(part.length, insert)
-      returned.push(...(await run(insert, part.flat())).rows)
+    for (const part of inParts(encoded)) {
+      returned.push(...(await run(this.#insertOf(part.length), part.flat())).rows)
     }
-    if (!returns) return rows.map(row => [row, undefined])
+    if (!this.#returns) return rows.map(row => [row, undefined])
     return rows.map((row, at) => {
       const found = returned[at]
       // A trigger may skip rows or change their ids. A batch then fails, and its rows are inserted one by one.
@@ -149,121 +237,35 @@ export function buildCreates(
     })
   }
 
+  /** Finds the insert of so many rows. */
+  #insertOf(rows: number): Statement {
+    const known = this.#inserts.get(rows)
+    if (known) return known
+    const insert = compileInsert(this.#mapping, rows, this.#returns && this.#returning)
+    this.#inserts.set(rows, insert)
+    return insert
+  }
+
+  #newRow(id: Id, create: Create): NewRow {
+    const date = new Date(this.#clock()).toISOString()
+    const item = assemble(this.#mapping.shape, id, create.values, date, date)
+    return { ...create, item, version: this.#mapping.makeVersion() }
+  }
+
   /** Converts rows to items, and stores their answers under the idempotency keys. */
-  async function finish(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
+  async #finish(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
+    const { id } = this.#mapping
     const stored: Stored[] = []
     for (const [{ item, version, options }, row] of rows) {
       if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
-      const kept = row && !isExact ? mapping.decode(row) : mapping.predict(item, version)
+      const isRead = row && !this.#isExact
+      const kept = isRead ? this.#mapping.decode(row) : this.#mapping.predict(item, version)
       const key = options.idempotencyKey
       if (key !== undefined)
-        await records.keepAnswer(key, buildAnswer(options, kept), runner, options)
+        await this.#records.keepAnswer(key, buildAnswer(options, kept), runner, options)
       stored.push(kept)
     }
     return stored
-  }
-
-  /** Inserts rows under the next ids: of many creates perhaps not all. */
-  async function insertNextRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
-    const [first] = creates
-    if (creates.length === 1 && first && insertNext) {
-      return finish([await insertOne(first, insertNext, runner)], runner)
-    }
-    if (insertMany) return finish(await insertTogether(creates, insertMany, runner), runner)
-    const known = await readLast(runner.run)
-    let last: Id = isInteger ? Number(known) : known
-    const rows = creates.map(create => {
-      last = nextId(shape.identity, last, clock())
-      return newRow(last, create)
-    })
-    const inserted = await insertRows(rows, runner)
-    await runner.run(sequence.keep, [String(last), table])
-    return finish(inserted, runner)
-  }
-
-  /** Whether the next id of all servers is needed. */
-  function needsNext({ values }: Create): boolean {
-    return shape.identity.ordered !== false && chosenId(shape.identity, values) === undefined
-  }
-
-  function findId({ values }: Create): string {
-    const chosen = chosenId(shape.identity, values)
-    if (chosen !== undefined) return chosen
-    lastUuid = nextUuid(lastUuid, clock())
-    return lastUuid
-  }
-
-  /** Inserts rows under ids that clients have chosen, or that are made here. */
-  async function insertChosenRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
-    const rows = creates.map(each => newRow(findId(each), each))
-    return finish(await insertRows(rows, runner), runner)
-  }
-
-  /** Inserts rows under chosen ids and the next ones. */
-  async function insertAll(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
-    const isChosen = (each: Create) => !needsNext(each)
-    const others = creates.filter(needsNext)
-    const made: Stored[] = []
-    while (made.length < others.length)
-      made.push(...(await insertNextRows(others.slice(made.length), runner)))
-    const named = await insertChosenRows(creates.filter(isChosen), runner)
-    // One row, one item.
-    return creates.map(each => (isChosen(each) ? named : made).shift() as Stored)
-  }
-
-  return {
-    create(session, values, options = {}) {
-      const create = { values, options }
-      const single = options.idempotencyKey === undefined
-      if (needsNext(create)) {
-        const statement = insertMany ? 'of all' : insertNext !== undefined && 'of one'
-        return session.writeShared(create, insertNextRows, options, single && statement)
-      }
-      const insert = (runner: Runner) => waitForOnly(insertChosenRows([create], runner))
-      return session.write(insert, options, single)
-    },
-    async createAll(session, values, options) {
-      const creates = values.map(each => ({ values: each, options: {} }))
-      try {
-        return await session.write(runner => insertAll(creates, runner), options)
-      } catch (error) {
-        if (!(error instanceof NoRowError) || creates.length === 1) throw error
-      }
-      return session.write(async runner => {
-        const stored: Stored[] = []
-        for (const each of creates) stored.push(...(await insertAll([each], runner)))
-        return stored
-      }, options)
-    },
-  }
-}
-
-/** Compiles the statements that read and write the last id of a table. */
-function compileSequence({ database, shape, greatestId }: TableMapping) {
-  const { kind } = shape.identity
-  const isInteger = kind === 'integer'
-  const last = isInteger ? sql`cast(${lastId} as bigint)` : lastId
-  const greatest = isInteger ? sql.raw('last') : database.text(sql.raw('last'))
-  const both = sql`select max(${greatest}) from (select ${last} as last union all select (${greatestId})) as ids`
-  return {
-    /**
-     * Parameters: `[table]`. Locks the last id that the store has made, and selects the greatest id. If clients
-     * choose ids, it selects the last made one.
-     */
-    lock: compile(
-      database,
-      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${PLACEHOLDER}${database.forUpdate}`,
-    ),
-    /** Parameters: `[id, table]`. */
-    keep: compile(
-      database,
-      sql`update ${sequences} set ${lastId} = ${PLACEHOLDER} where ${name} = ${PLACEHOLDER}`,
-    ),
-    /** Parameters: `[table]`. */
-    start: compile(
-      database,
-      sql`insert into ${sequences} (${name}, ${lastId}) values (${PLACEHOLDER}, ${sql.lit(isInteger ? '0' : '')}) on conflict do nothing`,
-    ),
   }
 }
 

@@ -1,0 +1,65 @@
+// The last id of a table stands in a row of another table. Whoever makes the next one locks that row until its
+// transaction ends, so that ids become visible in their order.
+
+import type { Id } from '../../store/store.ts'
+import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { SEQUENCES } from '../databases/table-names.ts'
+import { compile, type Runner, type Statement } from '../session/runner.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+
+const name = sql.id('name')
+const lastId = sql.id('last_id')
+const sequences = sql.table(SEQUENCES)
+
+export class LastId {
+  readonly #table: string
+  readonly #isInteger: boolean
+  /**
+   * Parameters: `[table]`. Locks the last id that the store has made, and selects the greatest id. If clients
+   * choose ids, it selects the last made one.
+   */
+  readonly #lock: Statement
+  /** Parameters: `[id, table]`. */
+  readonly #keep: Statement
+  /** Parameters: `[table]`. */
+  readonly #start: Statement
+
+  constructor({ database, table, shape, greatestId }: TableMapping) {
+    const { kind } = shape.identity
+    this.#table = table
+    this.#isInteger = kind === 'integer'
+    const last = this.#isInteger ? sql`cast(${lastId} as bigint)` : lastId
+    const greatest = this.#isInteger ? sql.raw('last') : database.text(sql.raw('last'))
+    const both = sql`select max(${greatest}) from (select ${last} as last union all select (${greatestId})) as ids`
+    this.#lock = compile(
+      database,
+      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${PLACEHOLDER}${database.forUpdate}`,
+    )
+    this.#keep = compile(
+      database,
+      sql`update ${sequences} set ${lastId} = ${PLACEHOLDER} where ${name} = ${PLACEHOLDER}`,
+    )
+    this.#start = compile(
+      database,
+      sql`insert into ${sequences} (${name}, ${lastId}) values (${PLACEHOLDER}, ${sql.lit(this.#isInteger ? '0' : '')}) on conflict do nothing`,
+    )
+  }
+
+  /** Reads and locks it. @throws Error for one after which JavaScript has no exact number. */
+  async read({ run }: Runner): Promise<string> {
+    const table = this.#table
+    let [row] = (await run(this.#lock, [table])).rows
+    if (!row) {
+      await run(this.#start, [table])
+      row = (await run(this.#lock, [table])).rows[0]
+    }
+    const last = String(row?.last ?? '')
+    if (!this.#isInteger || Number(last) < Number.MAX_SAFE_INTEGER) return last
+    throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
+  }
+
+  /** Writes the one that was made, once it is locked. */
+  async keep(last: Id, { run }: Runner): Promise<void> {
+    await run(this.#keep, [String(last), this.#table])
+  }
+}
