@@ -62,7 +62,7 @@ const MAX_LINES = 400
 const MAX_FUNCTION_LINES = 100
 
 /** Longer functions, which hold what their inner functions share; the list may only become shorter. */
-const LONG_FUNCTIONS = ['sql/sql-store.ts', 'sql/statements/reads.ts']
+const LONG_FUNCTIONS = ['sql/sql-store.ts']
 
 const files = sourceFiles()
 

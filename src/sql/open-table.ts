@@ -10,10 +10,11 @@ import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
-import { buildReads, type Reads } from './statements/reads.ts'
+import { Reads } from './statements/reads.ts'
 import { RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
+import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { buildUpdateAll } from './statements/update-all.ts'
 import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
@@ -26,6 +27,7 @@ import {
 } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
 import { TableMapping } from './table/table-mapping.ts'
+
 /** The operations on a table, once its catalog is read. */
 export interface Table {
   readonly mapping: TableMapping
@@ -33,6 +35,7 @@ export interface Table {
   readonly creates: Creates
   readonly sets: SetAccess
   readonly updateAll: ReturnType<typeof buildUpdateAll>
+  readonly totals: Totals
   readonly reads: Reads
   readonly each: EachReader
   readonly countBy: CountRows
@@ -75,7 +78,8 @@ export async function openTable(
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
   const rows = new RowAccess(mapping, records, isExact, clock)
-  const reads = buildReads(mapping, rememberTotals && catalog.tellsChanges, walk)
+  const totals = new Totals(mapping, rememberTotals && catalog.tellsChanges, walk)
+  const reads = new Reads(mapping, totals, walk)
   return {
     mapping,
     records,
@@ -96,8 +100,9 @@ export async function openTable(
     ),
     sets: buildSetAccess(mapping, isExact),
     updateAll: buildUpdateAll(mapping, rows, isExact, clock),
+    totals,
     reads,
-    each: new EachReader(mapping, reads.list),
+    each: new EachReader(mapping, reads),
     countBy: buildCountBy(mapping, walk),
     unfolded,
   }

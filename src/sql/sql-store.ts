@@ -184,7 +184,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       async count(filters, mode, call) {
         throwIfAborted(call)
         if (mode === 'none') return undefined
-        return read(filters, ({ reads }, on, wanted) => reads.total(on, wanted, mode, call), call)
+        return read(filters, ({ totals }, on, wanted) => totals.count(on, wanted, mode, call), call)
       },
       countBy: (filters, grouping, call) =>
         read(filters, ({ countBy }, on, wanted) => countBy(on, wanted, grouping, call), call),

@@ -5,7 +5,7 @@ const DIACRITICS = /(?:(?=[\p{Diacritic}\p{Variation_Selector}]|\u034f)\p{M})+/g
 
 /** Characters that a decomposition may put into another order: marks, and the two of half width that become some. */
 const MARKS = /[\p{M}\uff9e\uff9f]+/gu
-const MOST_MARKS = 30
+const MAX_MARKS = 30
 
 /** The combining grapheme joiner, which none of them passes: a long run would take quadratic time (UAX #15, §13). */
 const JOINER = '\u034f'
@@ -28,11 +28,11 @@ export function foldText(text: string): string {
 
 /** Puts a joiner after each 30 marks of a run. */
 function boundMarks(run: string): string {
-  if (run.length <= MOST_MARKS) return run
+  if (run.length <= MAX_MARKS) return run
   let bounded = ''
   let count = 0
   for (const mark of run) {
-    if (count++ % MOST_MARKS === 0 && bounded !== '') bounded += JOINER
+    if (count++ % MAX_MARKS === 0 && bounded !== '') bounded += JOINER
     bounded += mark
   }
   return bounded

@@ -20,13 +20,13 @@ const LONG_SHARE = 32
 export class EachReader {
   readonly #mapping: TableMapping
   readonly #bounded: ReturnType<typeof boundColumns>
-  readonly #list: Reads['list']
+  readonly #reads: Reads
 
-  /** @param list lists the items of one id, however long their rows are. */
-  constructor(mapping: TableMapping, list: Reads['list']) {
+  /** @param reads lists the items of one id, however long their rows are. */
+  constructor(mapping: TableMapping, reads: Reads) {
     this.#mapping = mapping
     this.#bounded = boundColumns(mapping)
-    this.#list = list
+    this.#reads = reads
   }
 
   /** Lists the items of each id, as `Store.listEach` does. */
@@ -45,7 +45,7 @@ export class EachReader {
       const pages = await session.read(work, options, !hasIndex)
       if (pages.length > 0) return pages
     }
-    return [await this.#list(session, one, { limit: limit.each, offset: 0 }, 'none', options)]
+    return [await this.#reads.list(session, one, { limit: limit.each, offset: 0 }, 'none', options)]
   }
 
   /** Reads the pages of the first ids; nothing where those of the first one alone are too many or too long. */

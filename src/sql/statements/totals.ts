@@ -1,0 +1,119 @@
+// Totals of a table. One is counted once and then remembered until the database changes: counting is most of what a
+// filtered list costs.
+
+import type { ListOptions } from '../../store/store.ts'
+import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
+import type { TableMapping } from '../table/table-mapping.ts'
+import { hasIndexFor } from './index-use.ts'
+import { matchesStatement, type RowFilters, selectExtras } from './list-statements.ts'
+import type { TableWalk } from './table-walk.ts'
+
+const MAX_TOTALS = 1000
+
+/** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
+const MAX_COUNT_COST = 1000
+
+export class Totals {
+  readonly #mapping: TableMapping
+  readonly #remembers: boolean
+  readonly #walk: TableWalk | undefined
+  /** The totals at one state of the database, by their filters. */
+  readonly #known = new Map<string, number>()
+  #state: unknown
+
+  /**
+   * @param remembers whether totals may be remembered until the database changes.
+   * @param walk absent where the database can be stopped.
+   */
+  constructor(mapping: TableMapping, remembers: boolean, walk: TableWalk | undefined) {
+    this.#mapping = mapping
+    this.#remembers = remembers
+    this.#walk = walk
+  }
+
+  /** Counts the matches, or takes the planner's estimate where counting would cost much. */
+  async count(
+    session: StatementSession,
+    { where, search }: RowFilters,
+    mode: 'exact' | 'estimated',
+    options?: ListOptions,
+  ): Promise<number> {
+    // Of a selection the filters alone: a count needs no index for its sort.
+    const filters = { where, search }
+    const estimate = mode === 'estimated' && (await this.#estimate(session, filters, options))
+    if (typeof estimate === 'number') return estimate
+    const hasIndex = hasIndexFor(filters, this.#mapping)
+    const select = (counts: boolean) => {
+      const work = (runner: Runner) => this.#select(filters, counts, runner)
+      return session.read(work, options, counts && !hasIndex)
+    }
+    const key = toTotalKey(filters)
+    const walk = hasIndex ? undefined : this.#walk
+    const before = walk || this.has(key) ? await select(false) : undefined
+    const known = this.recall(key, before)
+    if (known !== undefined) return known
+    const counted = await walk?.count(session, filters, options)
+    if (counted === undefined) return this.remember(key, await select(true))
+    const after = await select(false)
+    if (before?.rest_state !== after.rest_state) return counted
+    return this.remember(key, { ...after, rest_total: counted })
+  }
+
+  /** The planner's estimate; `undefined` where there is none, or counting costs little. */
+  async #estimate(
+    session: StatementSession,
+    filters: RowFilters,
+    options: ListOptions | undefined,
+  ): Promise<number | undefined> {
+    const { plan } = this.#mapping.database
+    if (!plan) return undefined
+    const matches = plan.statement(matchesStatement(filters, this.#mapping))
+    const statement = compile(this.#mapping.database, matches)
+    const { rows } = await session.read(({ run }) => run(statement), options)
+    const estimate = plan.read(rows[0] ?? {})
+    return estimate.cost > MAX_COUNT_COST ? estimate.rows : undefined
+  }
+
+  /** Selects the state of the database if totals are remembered, and the total if wanted. */
+  async #select(filters: RowFilters, counts: boolean, runner: Runner): Promise<Row> {
+    const extras = { total: counts, state: this.mayRemember(runner) }
+    if (!extras.total && !extras.state) return {}
+    const statement = selectExtras(filters, extras, this.#mapping)
+    return (await runner.run(compile(this.#mapping.database, statement))).rows[0] ?? {}
+  }
+
+  /** Whether what a runner counts may be remembered. */
+  mayRemember({ apart }: Runner): boolean {
+    return this.#remembers && !apart
+  }
+
+  /** Whether a total is remembered, of the present state or an earlier one. */
+  has(key: string): boolean {
+    return this.#known.has(key)
+  }
+
+  /** The total, if it is remembered of the state that a row tells. */
+  recall(key: string, row: Row | undefined): number | undefined {
+    const isKnown = row && isState(row.rest_state) && row.rest_state === this.#state
+    return isKnown ? this.#known.get(key) : undefined
+  }
+
+  /** Remembers the total of a row. @returns it. */
+  remember(key: string, row: Row): number {
+    const total = Number(row.rest_total)
+    if (!isState(row.rest_state)) return total
+    if (row.rest_state !== this.#state || this.#known.size >= MAX_TOTALS) this.#known.clear()
+    this.#state = row.rest_state
+    this.#known.set(key, total)
+    return total
+  }
+}
+
+function isState(state: unknown): boolean {
+  return state !== null && state !== undefined
+}
+
+/** The key of a total: equal for equal filters, whatever the order of the list. */
+export function toTotalKey({ where, search }: RowFilters): string {
+  return JSON.stringify([where, search])
+}
