@@ -89,7 +89,7 @@ export async function batch<Named, const S extends readonly BatchStep<unknown>[]
     place: 'batch',
     headers: { prefer: dryRun ? 'tx=rollback' : undefined },
     body: sent,
-    signal: options.signal,
+    options,
   })
   const { value } = reply
   if (!isList(value) || value.length !== sent.length) throw notAnAnswer(reply)

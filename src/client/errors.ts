@@ -1,4 +1,4 @@
-// The errors that the client throws: error responses with all their issues, and conflicts.
+// The errors that the client throws: error responses with all their issues, conflicts, and lost lines.
 import type { ErrorEntry } from '../errors.ts'
 import type { Conflict } from '../model/conflict-error.ts'
 
@@ -29,6 +29,18 @@ export class ConflictError extends HttpError implements Conflict {
   constructor({ status, errors, headers }: HttpError, conflict: Conflict) {
     super(status, errors, headers)
     Object.assign(this, conflict)
+  }
+}
+
+/**
+ * Thrown if there was no answer, after all retries: the line was lost, or the time was over. Whether the work of a write
+ * was done is not known. `cause` is what `fetch` threw.
+ */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+
+  constructor(what: string, cause?: unknown) {
+    super(`No answer${what}`, { cause })
   }
 }
 

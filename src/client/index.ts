@@ -16,6 +16,7 @@ export {
   type ClientOptions,
   createClient,
 } from './client.ts'
-export { ConflictError, HttpError } from './errors.ts'
-export type { SendOptions } from './send.ts'
+export { ConflictError, ConnectionError, HttpError } from './errors.ts'
+export type { FetchOptions, ReceivedResponse } from './fetch-reply.ts'
+export type { AuthAttempt, SendOptions } from './send.ts'
 export { versionOf } from './versions.ts'

@@ -1,7 +1,7 @@
 // Lists over HTTP: page after page by `Link`, iterated one page ahead.
 import type { List, Page } from '../model/types/resource.ts'
 import { notAnAnswer } from './errors.ts'
-import { link } from './send.ts'
+import { link } from './time.ts'
 
 /** A page as it was received. */
 export interface Received<T> {

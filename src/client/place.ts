@@ -1,6 +1,8 @@
 // Where a collection and its items are, and what the resources of a client share.
+
+import type { Reply } from './fetch-reply.ts'
 import { isObject } from './query-string.ts'
-import type { Reply, Send } from './send.ts'
+import type { Send } from './send.ts'
 import { hashOf, setVersion } from './versions.ts'
 
 /** What the resources of a client share. */

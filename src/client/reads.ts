@@ -1,10 +1,10 @@
 // The reads of one collection over HTTP.
 import type { CallOptions, List, ReadOptions } from '../model/types/resource.ts'
 import { notAnAnswer } from './errors.ts'
+import type { Reply } from './fetch-reply.ts'
 import { createList, findLink, type ReadPage } from './list.ts'
 import { type ClientState, type CollectionPlace, printPath, remember, tagOf } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
-import type { Reply } from './send.ts'
 
 export type UntypedItem = Readonly<Record<string, unknown>>
 type UntypedQuery = UntypedItem & {
@@ -36,11 +36,11 @@ export function createReads(
 ): CollectionReads {
   const { name } = place
 
-  const get: Get = async (path, { signal } = {}, fits = isAnything, prefer, walks) => {
-    const entry = `${prefer} ${path}`
+  const get: Get = async (path, options, fits = isAnything, prefer, walks) => {
+    const entry = `${prefer} ${path} ${JSON.stringify(options?.headers)}`
     const known = cache.get(entry)
     const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
-    const fresh = await send({ method: 'GET', url: `${root}/${path}`, headers, signal })
+    const fresh = await send({ method: 'GET', url: `${root}/${path}`, headers, options })
     const reply = fresh.status === 304 && known ? known : fresh
     const { value } = reply
     if (!fits(value)) throw notAnAnswer(reply)

@@ -6,7 +6,7 @@ import { type CollectionReads, createReads } from './reads.ts'
 import { versionOf } from './versions.ts'
 import { createWrites, foreignObject, type SendWrite } from './writes.ts'
 
-const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal', 'dryRun', 'version']
+const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal', 'dryRun', 'version', 'headers']
 
 /**
  * Creates the resource of a collection. Every other name of a property is an action.

@@ -1,15 +1,17 @@
-// Sends a request until there is an answer: credentials, time-outs, retries, errors.
-import type { ErrorEntry } from '../errors.ts'
-import { HttpError, notAnAnswer } from './errors.ts'
+// Sends a request until there is an answer: credentials, time limits, retries, errors.
+import type { CallOptions } from '../model/types/resource.ts'
+import { ConnectionError, HttpError } from './errors.ts'
+import { createFetchReply, type FetchOptions, type Reply } from './fetch-reply.ts'
+import { limitTime, MAX_TIMER, wait } from './time.ts'
 
 /** How a client sends its requests. */
-export interface SendOptions {
+export interface SendOptions extends FetchOptions {
   /**
-   * The value of `Authorization`: `Bearer …`, `Basic …`. A function is called for each attempt. Default: none.
+   * The value of `Authorization`: `Bearer …`, `Basic …`. A function is called for each attempt. Where it was answered 401
+   * it is called again with `retry`, once for all requests that wait, to get a new token; they are sent once more with it.
+   * What it throws ends the call. Default: none.
    */
-  readonly auth?: string | (() => string | Promise<string>) | undefined
-  /** Sends a request. Default: the global `fetch`. */
-  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  readonly auth?: string | ((attempt: AuthAttempt) => string | Promise<string>) | undefined
   /**
    * How often a request is sent again that got no answer, or 408, 429, 502, 503 or 504. Writes carry an
    * `Idempotency-Key` for it; they are not sent again where the server does not know that header. Default 5.
@@ -17,8 +19,17 @@ export interface SendOptions {
   readonly retries?: number | undefined
   /** How many milliseconds an attempt may take, its answer included. Default 30,000, with files no limit. */
   readonly timeout?: number | undefined
-  /** The most bytes of an answer's body. Default 67,108,864 (64 MiB). */
-  readonly maxBytes?: number | undefined
+  /**
+   * Whether equal reads at the same moment are one request. Default true; false with a `fetch` of its own, which may add
+   * what tells callers apart.
+   */
+  readonly join?: boolean | undefined
+}
+
+/** Why credentials are asked for. */
+export interface AuthAttempt {
+  /** Whether those that were given before have been refused. */
+  readonly retry: boolean
 }
 
 export interface SentMessage {
@@ -29,14 +40,9 @@ export interface SentMessage {
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `FormData`, or a value to be sent as JSON. */
   readonly body?: unknown
-  readonly signal: AbortSignal | undefined
-}
-
-export interface Reply<T = unknown> {
-  readonly status: number
-  readonly headers: Headers
-  /** The body, frozen; `undefined` where it is empty. */
-  readonly value: T
+  readonly options?: CallOptions | undefined
+  /** What tells the server that attempts are of one write. */
+  readonly key?: string | undefined
 }
 
 /** Milliseconds before the first retry. Each later one waits twice as long, up to the second figure. */
@@ -44,9 +50,6 @@ const FIRST_WAIT = 100
 const MAX_WAIT = 10_000
 /** Milliseconds: with a longer `Retry-After` the error is thrown. */
 const MAX_RETRY_AFTER = 60_000
-const MAX_BYTES = 2 ** 26
-/** Milliseconds: a timer of more than 2 ** 31 ends at once. */
-const MAX_TIMER = 2e9
 
 type Body = FormData | string | undefined
 
@@ -56,56 +59,59 @@ export function createSend({
   auth,
   retries = 5,
   timeout = 30_000,
-  maxBytes = MAX_BYTES,
+  join,
   ...options
 }: SendOptions): Send {
+  const fetchReply = createFetchReply(options)
+  const { share, forget } = createJoiner(join ?? !options.fetch)
   /** Whether writes are safe to repeat, by method and place. */
   const takers: Record<string, boolean> = {}
+  let renewal: Promise<string> | undefined
 
-  /** Sends a request once, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
-  async function sendOnce(message: SentMessage, body: Body, signal: AbortSignal): Promise<Reply> {
-    const { method, place } = message
-    const sent = {
+  function sendAs(
+    token: string | undefined,
+    message: SentMessage,
+    body: Body,
+    signal: AbortSignal,
+  ) {
+    const { method, url, place, options, key } = message
+    const headers: Record<string, string> = toPlain({
       accept: 'application/json',
-      authorization: typeof auth === 'function' ? await auth() : auth,
+      authorization: token,
       'content-type': typeof body === 'string' ? 'application/json' : undefined,
-      ...message.headers,
-    }
-    const init: RequestInit = {
-      method,
-      // Without those that are undefined.
-      headers: JSON.parse(JSON.stringify(sent)),
-      body: body ?? null,
-      redirect: 'manual',
-      signal,
-    }
-    const request = (url: string) => (options.fetch ?? fetch)(url, init)
-    let response = await request(message.url)
-    const location = !place && !response.ok && response.headers.get('location')
-    if (location) {
-      const next = new URL(location, message.url)
-      if (next.origin === new URL(message.url).origin) response = await request(next.href)
-    }
-    const { ok, status, headers, body: stream } = response
-    let left = maxBytes
-    const counter = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        left -= chunk.length
-        if (left < 0) throw notAnAnswer(response, `The answer has more than ${maxBytes} bytes`)
-        controller.enqueue(chunk)
-      },
+      'idempotency-key': key,
+      // Those of the call, by names in lower case.
+      ...Object.fromEntries(new Headers(options?.headers)),
+      ...toPlain(message.headers),
     })
-    const text = await new Response(stream?.pipeThrough(counter, { signal })).text()
-    const value = parse(text)
-    if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
-    const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
-    const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
-    throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
+    const start = (signal: AbortSignal) =>
+      fetchReply(url, { method, headers, body: body ?? null, redirect: 'manual', signal }, !place)
+    if (!place) return share(JSON.stringify([method, url, headers]), signal, start)
+    return start(signal).finally(forget)
+  }
+
+  /** Sends a request once; once more, with new credentials, if those were refused. */
+  async function sendOnce(...[message, body, signal]: [SentMessage, Body, AbortSignal]) {
+    const known = renewal
+    // It is about to give the token.
+    await known?.catch(() => {})
+    const token = typeof auth === 'function' ? await auth({ retry: false }) : auth
+    try {
+      return await sendAs(token, message, body, signal)
+    } catch (error) {
+      if (typeof auth !== 'function' || Object(error).status !== 401) throw error
+      // Another request may have been first.
+      if (renewal === known) renewal = (async () => auth({ retry: true }))()
+      const renewed = await renewal
+      if (renewed === token) throw error
+      return sendAs(renewed, message, body, signal)
+    }
   }
 
   async function send(message: SentMessage): Promise<Reply> {
-    const { method, place, signal, body, headers } = message
-    const keyed = { ...message, headers: { ...headers, 'idempotency-key': place && createKey() } }
+    const { method, place, body, url } = message
+    const { signal } = message.options ?? {}
+    const keyed = { ...message, key: place && createKey() }
     const text = body instanceof FormData ? body : JSON.stringify(body)
     for (let count = 0; ; count++) {
       try {
@@ -116,7 +122,7 @@ export function createSend({
         signal?.throwIfAborted()
         const after = findWait(error)
         if (count >= retries || after > MAX_RETRY_AFTER) throw error
-        const isSafe = !place || (await takesKeys(method, place, message.url).catch(() => false))
+        const isSafe = !place || (await takesKeys(method, place, url).catch(() => false))
         if (!isSafe) throw error
         await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
       }
@@ -125,21 +131,64 @@ export function createSend({
 
   /** Sends OPTIONS once for each place: a write is repeated only if the server knows its key. */
   async function takesKeys(method: string, place: string, url: string) {
-    const describe = async () => {
-      const { value } = await send({ method: 'OPTIONS', url, signal: undefined })
-      return JSON.stringify((value as Readonly<Record<string, unknown>>)[method.toLowerCase()])
-    }
     const name = `${method} ${place}`
-    takers[name] ??= /idempotency-?key/i.test(await describe())
+    if (takers[name] === undefined) {
+      const { value } = await send({ method: 'OPTIONS', url })
+      const described = JSON.stringify(Object(value)[method.toLowerCase()])
+      takers[name] = /idempotency-?key/i.test(described)
+    }
     return takers[name]
   }
 
   return send
 }
 
+/** Copies an object without what is undefined. */
+function toPlain(value: object | undefined) {
+  return JSON.parse(JSON.stringify(value ?? {}))
+}
+
+/** A read that runs, for all that wait for it. */
+interface SharedRead {
+  readonly reply: Promise<Reply>
+  readonly controller: AbortController
+  waiting: number
+}
+
+/** Makes equal reads one, while it runs and until a write was answered. It ends early when nobody waits for it any more. */
+function createJoiner(joins: boolean) {
+  const running = new Map<string, SharedRead>()
+  const share = (
+    key: string,
+    signal: AbortSignal,
+    start: (signal: AbortSignal) => Promise<Reply>,
+  ) => {
+    if (!joins) return start(signal)
+    const end = () => running.get(key) === read && running.delete(key)
+    let read = running.get(key)
+    if (!read) {
+      const controller = new AbortController()
+      read = { reply: start(controller.signal), controller, waiting: 0 }
+      running.set(key, read)
+      read.reply.then(end, end)
+    }
+    const { controller, reply } = read
+    read.waiting++
+    signal.addEventListener('abort', () => {
+      if (read && --read.waiting === 0) {
+        end()
+        controller.abort(signal.reason)
+      }
+    })
+    return reply
+  }
+  return { share, forget: () => running.clear() }
+}
+
 /** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
 function findWait(error: unknown): number {
-  if (!(error instanceof HttpError)) return 0
+  if (error instanceof ConnectionError) return 0
+  if (!(error instanceof HttpError)) return Number.MAX_VALUE
   const { status, errors, headers } = error
   const isRunning = status === 409 && errors[0]?.type === 'idempotency_key'
   if (!isRunning && !/408|429|50[234]/.test(`${status}`)) return Number.MAX_VALUE
@@ -147,68 +196,7 @@ function findWait(error: unknown): number {
   return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
 }
 
-/**
- * Limits the time of work, and ends it with a signal. Not by `AbortSignal.timeout` and `AbortSignal.any`: Node 20
- * may forget both when it collects garbage.
- */
-async function limitTime<T>(
-  milliseconds: number,
-  outer: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const [controller, unlink] = link(outer)
-  const { signal } = controller
-  const timer = setTimeout(
-    () => controller.abort(new DOMException(`No answer in ${milliseconds} ms`, 'TimeoutError')),
-    Math.min(milliseconds, MAX_TIMER),
-  )
-  try {
-    return await new Promise((resolve, reject) => {
-      signal.onabort = () => reject(signal.reason)
-      work(signal).then(resolve, reject)
-    })
-  } finally {
-    clearTimeout(timer)
-    unlink()
-    // A `fetch` may keep the signal, and with it the answer.
-    signal.onabort = null
-  }
-}
-
-/** What aborts with each signal: it has one listener, since Node warns of more than ten. */
-const linked = new WeakMap<AbortSignal, Set<AbortController>>()
-
-/** Creates a controller that aborts with a signal, until `unlink` is called. @throws its reason where it has aborted */
-export function link(signal: AbortSignal | undefined) {
-  signal?.throwIfAborted()
-  const controller = new AbortController()
-  const all = (signal && linked.get(signal)) ?? new Set()
-  all.add(controller)
-  if (signal && !linked.has(signal)) {
-    linked.set(signal, all)
-    signal.addEventListener('abort', () => {
-      for (const each of all) each.abort(signal.reason)
-    })
-  }
-  return [controller, () => all.delete(controller)] as const
-}
-
-/** Waits, unless the signal aborts. */
-export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const never = () => new Promise<void>(() => {})
-  return limitTime(milliseconds, signal, never).catch(() => signal?.throwIfAborted())
-}
-
 /** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */
 function createKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
-}
-
-/** Parses and freezes JSON: the cache may return it again. `undefined` for anything else, such as the page of a proxy. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text, (_, value) => Object.freeze(value))
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,10 @@
 // The writes of one collection over HTTP: each is conditional on the version of its target.
-import type { CallOptions, ManyOptions, WriteOptions } from '../model/types/resource.ts'
+import type {
+  CallOptions,
+  CreateOptions,
+  ManyOptions,
+  WriteOptions,
+} from '../model/types/resource.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import {
   type ClientState,
@@ -11,7 +16,7 @@ import {
 } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { type CollectionReads, isCount, isList, type UntypedItem } from './reads.ts'
-import { wait } from './send.ts'
+import { wait } from './time.ts'
 import { hashOf, versionOf } from './versions.ts'
 
 /** Sends a write to an item or the collection. @param path what follows the path of the target. */
@@ -65,10 +70,10 @@ function createAttempt(
       place: name + path,
       headers: {
         'if-match': await findTag(target, options),
-        prefer: `return=representation${options.dryRun ? ', tx=rollback' : ''}`,
+        prefer: printPreferences('return=representation', options),
       },
       body: toBody(body),
-      signal: options.signal,
+      options,
     })
     // An action may give anything.
     const { value, headers } = reply
@@ -90,8 +95,7 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
     } catch (error) {
       const isGone = isObject(target) && isStatus(error, 404) && !options?.unconditional
       if (target === COLLECTION || !(isGone || isConflict(error))) throw error
-      const { signal } = options ?? {}
-      const theirs = await reads.read(target, { signal }).catch(toUndefined)
+      const theirs = await reads.read(target, options).catch(toUndefined)
       // A 404 of an action may be about something else.
       throw isGone && theirs ? error : new ConflictError(error, { mine, theirs })
     }
@@ -102,19 +106,17 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
     method: string,
     filters: UntypedItem,
     body: unknown,
-    { signal, maxAffected, dryRun }: ManyOptions = {},
+    options: ManyOptions = {},
   ): Promise<number> {
-    const prefer = [
-      maxAffected !== undefined && `max-affected=${maxAffected}`,
-      dryRun && 'tx=rollback',
-    ].filter(Boolean)
+    const { maxAffected } = options
+    const most = maxAffected === undefined ? '' : `max-affected=${maxAffected}`
     const reply = await state.send({
       method,
       url: `${state.root}/${place.name}${printQuery(filters, place)}`,
       place: `${place.name}?`,
-      headers: { prefer: prefer.join() || undefined },
+      headers: { prefer: printPreferences(most, options) },
       body,
-      signal,
+      options,
     })
     if (!isCount(reply.value)) throw notAnAnswer(reply)
     return reply.value.count
@@ -153,6 +155,11 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
     deleteMany: (filters: UntypedItem, options?: ManyOptions) =>
       writeMany('DELETE', filters, undefined, options),
   }
+}
+
+/** Prints `Prefer` (RFC 7240). */
+function printPreferences(preference: string, { dryRun }: CreateOptions): string | undefined {
+  return [preference, dryRun && 'tx=rollback'].filter(Boolean).join() || undefined
 }
 
 /** Creates the error for a copy, and for an item of another library. */

@@ -71,7 +71,7 @@ describe('within its time, whatever the garbage collector does, ends', () => {
     const calls = Array.from({ length: 8 }, () => cars.count())
     const ended = await Promise.allSettled(calls)
     expect(ended.map(each => each.status === 'rejected' && each.reason.name)).toEqual(
-      Array(8).fill('TimeoutError'),
+      Array(8).fill('ConnectionError'),
     )
   })
 

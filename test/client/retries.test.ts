@@ -75,7 +75,8 @@ describe('a read is sent again', () => {
     expect(await open({ timeout: 200 }).cars.count()).toBeGreaterThanOrEqual(0)
     line.next('hang')
     await expect(open({ timeout: 50, retries: 0 }).cars.count()).rejects.toMatchObject({
-      name: 'TimeoutError',
+      name: 'ConnectionError',
+      message: 'No answer in 50 ms',
     })
   })
 })

@@ -67,7 +67,8 @@ export interface Transaction<Named = AnyNames> {
 }
 
 /** Options of a transaction: the defaults of its calls. */
-export interface TransactionOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
+export interface TransactionOptions<P extends BasePrincipal = Principal>
+  extends Omit<CallOptions<P>, 'headers'> {
   /** A collection of the database, for an api with several databases. */
   readonly of?: string | { readonly name: string } | undefined
 }

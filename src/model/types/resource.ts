@@ -25,6 +25,8 @@ export interface CallOptions<P extends BasePrincipal = Principal> {
   readonly principal?: P | undefined
   /** Ends the work early: the call throws the signal's reason. Default: within a hook or an action its signal. */
   readonly signal?: AbortSignal | undefined
+  /** Headers of the request of a client: `{ 'Accept-Language': 'fr' }`. In process there is no request, and they are ignored. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Options of a read. */

@@ -86,7 +86,11 @@ const METHODS: Readonly<Record<string, string>> = {
   deleteMany: 'DELETE',
 }
 
-const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
+const CALL_RULES: Rules<CallOptions> = {
+  principal: ANYTHING,
+  signal: ANYTHING,
+  headers: ANYTHING,
+}
 const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
 const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
 const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }

@@ -1,0 +1,96 @@
+// One request and its answer.
+import type { ErrorEntry } from '../errors.ts'
+import { ConnectionError, HttpError, notAnAnswer } from './errors.ts'
+
+/** How a client fetches. */
+export interface FetchOptions {
+  /** Sends a request. Default: the global `fetch`. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /** The most bytes of an answer's body. Default 67,108,864 (64 MiB). */
+  readonly maxBytes?: number | undefined
+  /**
+   * Is told of each response, of failed attempts too, before its body is read: for logs, and headers such as `RateLimit`.
+   * The body of a `response.clone()` may be read here; that of the response itself may not.
+   */
+  readonly onResponse?: ((received: ReceivedResponse) => void) | undefined
+}
+
+/** A response, and what it answers. */
+export interface ReceivedResponse {
+  readonly method: string
+  readonly url: string
+  readonly response: Response
+}
+
+export interface Reply<T = unknown> {
+  readonly status: number
+  readonly headers: Headers
+  /** The body, frozen; `undefined` where it is empty. */
+  readonly value: T
+}
+
+/** Sends a request, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
+export type FetchReply = (
+  url: string,
+  init: RequestInit & { readonly signal: AbortSignal },
+  follows: boolean,
+) => Promise<Reply>
+
+const MAX_BYTES = 2 ** 26
+
+export function createFetchReply({
+  maxBytes = MAX_BYTES,
+  onResponse,
+  ...options
+}: FetchOptions): FetchReply {
+  const request = async (url: string, init: RequestInit) => {
+    const response = await toAnswer(async () => (options.fetch ?? fetch)(url, init))
+    onResponse?.({ method: init.method ?? '', url, response })
+    return response
+  }
+
+  return async (url, init, follows) => {
+    let response = await request(url, init)
+    const location = follows && !response.ok && response.headers.get('location')
+    if (location) {
+      const next = new URL(location, url)
+      if (next.origin === new URL(url).origin) response = await request(next.href, init)
+    }
+    const { ok, status, headers, body } = response
+    let left = maxBytes
+    const counter = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.length
+        if (left < 0) throw notAnAnswer(response, `The answer has more than ${maxBytes} bytes`)
+        controller.enqueue(chunk)
+      },
+    })
+    const stream = body?.pipeThrough(counter, { signal: init.signal })
+    const text = await toAnswer(() => new Response(stream).text())
+    const value = parse(text)
+    if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
+    const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
+    const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
+    throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
+  }
+}
+
+/** @throws ConnectionError where the line is lost */
+async function toAnswer<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof HttpError
+      ? error
+      : new ConnectionError(`: ${Object(error).message}`, error)
+  }
+}
+
+/** Parses and freezes JSON: the cache may return it again. `undefined` for anything else, such as the page of a proxy. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text, (_, value) => Object.freeze(value))
+  } catch {
+    return undefined
+  }
+}
