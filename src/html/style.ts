@@ -101,6 +101,8 @@ button.danger{background:var(--bad);border-color:var(--bad)}
 .plain{background:none;color:var(--link);border-color:transparent}
 .actions{display:grid;gap:.75rem;margin:.75rem 0}
 .actions details{margin:0}
+td details{margin:0;border:0;background:none}
+td summary,td details[open]>summary{padding:0;border:0}
 .related li a,.formats li a{display:inline-block}
 ul.cards{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.75rem}
 ul.cards a{display:block;height:100%;padding:1rem 1.25rem;background:var(--card);border:1px solid var(--line);border-radius:10px;text-decoration:none}

@@ -475,3 +475,44 @@ describe('the title of the window', () => {
     expect(titleOf(refused)).toBe('400 Bad Request · cars · v1 · API')
   })
 })
+
+test('what items refer to has its label, however many there are, and what they include is shown', async () => {
+  const parts = { id: 'integer', timestamps: false } as const
+  const schema = z.object({ name: z.string(), open: z.boolean() })
+  const teams = defineCollection({
+    name: 'teams',
+    ...parts,
+    schema,
+    store: memoryStore(),
+    visible: () => ({ open: true }),
+  })
+  const people = defineCollection({
+    name: 'people',
+    ...parts,
+    schema: z.object({ name: z.string(), team_id: z.int(), boss_id: z.int().optional() }),
+    store: memoryStore(),
+    parents: { team_id: 'teams' },
+    references: { boss_id: 'people' },
+  })
+  const api = defineApi({ collections: { teams, people }, pages: html })
+  for (let at = 1; at <= 120; at++)
+    await api
+      .asSystem()
+      .collection(teams)
+      .create({ name: `Team ${at}`, open: at !== 120 })
+  const writer = api.asSystem().collection(people)
+  await writer.create({ name: 'Ann', team_id: 119 })
+  await writer.create({ name: 'Bob', team_id: 120, boss_id: 1 })
+  const get = async (path: string) =>
+    (await api.fetch(new Request(`http://x/${path}`, { headers: { accept: BROWSER } }))).text()
+  const list = await get('people')
+  expect(list).toContain('<a href="/teams/119" title="119">Team 119</a>')
+  expect(list).toContain('<a href="/people/1" title="1">Ann</a>')
+  // A team that nobody sees has no name.
+  expect(list).toContain('<a href="/teams/120" title="120">120</a>')
+  expect(await get('people/2')).toContain('<a href="/people/1" title="1">Ann</a>')
+  const included = await get('teams?include=people&id=119')
+  expect(included).toContain('<th scope="col">people</th>')
+  expect(included).toContain('<details><summary>1</summary><ol><li><dl>')
+  expect(await get('people?include=team')).toContain('<th scope="col">team.name</th>')
+})

@@ -1,6 +1,7 @@
 // Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
 // client may do.
 
+import type { Item } from '../../base/values.ts'
 import { namesOf, parseControlName } from '../../formats/form-values.ts'
 import { isWriter, type Representation } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
@@ -21,7 +22,7 @@ import { mayChange } from '../../operations/write/enforce-field-roles.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { toLocalPath } from '../markup.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
-import { loadChoices } from './parent-choices.ts'
+import { loadChoices, loadLabels } from './parent-choices.ts'
 
 /** Statuses of requests that were not admitted: their pages load nothing. */
 const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
@@ -30,6 +31,7 @@ const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
 interface Builder {
   readonly context: RequestContext
   readonly choices: PageView['choices']
+  readonly labels: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly href: (target: RouteTarget) => string
 }
 
@@ -42,9 +44,11 @@ export async function buildPageView(
   const isAdmitted = representation.kind !== 'errors' || !NOT_ADMITTED.has(representation.status)
   const submitted = blankWriteOnly(context)
   const base = basePath(api, request)
+  const choices: PageView['choices'] = isAdmitted ? await loadChoices(context) : new Map()
   const builder: Builder = {
     context,
-    choices: isAdmitted ? await loadChoices(context) : new Map(),
+    choices,
+    labels: await loadLabels(context, listItems(representation), choices),
     href: to => base + printPath(to, api.formats),
   }
   // A form that could not be read names its method all the same.
@@ -84,6 +88,12 @@ export async function buildPageView(
       collection?.search && isList(target) ? builder.href(toList(target, 'search')) : undefined,
     findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
   }
+}
+
+/** Lists the items that a page shows. */
+function listItems(representation: Representation): readonly Item[] {
+  if (representation.kind === 'list') return representation.data
+  return representation.kind === 'item' ? [representation.data] : []
 }
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
@@ -260,7 +270,7 @@ function listFormats(target: CollectionTarget, { context: { api }, href }: Build
 
 function createLinkFinder(
   target: CollectionTarget,
-  { href, choices }: Builder,
+  { href, labels }: Builder,
 ): PageView['findLink'] {
   const { version, collection } = target
   return (field, value) => {
@@ -277,6 +287,6 @@ function createLinkFinder(
       : { kind: 'item', version, collection: to, id }
     const address = href(item)
     if (address === href(target)) return undefined
-    return { href: address, label: choices.get(field)?.labels.get(String(value)) }
+    return { href: address, label: labels.get(field)?.get(String(value)) }
   }
 }

@@ -1,7 +1,7 @@
 // The parts of a list's page: the table with its sort links, the filters, the links to other pages.
 
 import { getValue, type Path } from '../../base/paths.ts'
-import type { Item } from '../../base/values.ts'
+import { type Item, isObject } from '../../base/values.ts'
 import type { ErrorEntry } from '../../errors.ts'
 import { parseContentRange } from '../../http/content-range.ts'
 import { parseLink } from '../../http/link.ts'
@@ -40,6 +40,13 @@ export function listColumns(fields: Fields, prefix: Path = []): ListColumn[] {
   })
 }
 
+/** Lists the columns of included lists. */
+function listIncluded(fields: Fields, { fields: own }: PageView): ListColumn[] {
+  return [...fields].flatMap(([name, field]) =>
+    field.kind === 'array' && !own?.has(name) ? [{ name, path: [name], field }] : [],
+  )
+}
+
 function isScalar({ kind }: Field): boolean {
   return !['object', 'record', 'array', 'any', 'blob'].includes(kind)
 }
@@ -56,7 +63,7 @@ export function printTable(
   name: string,
 ): Markup {
   if (items.length === 0) return markup`<p class="empty">No ${name} found.</p>`
-  const columns = listColumns(fields)
+  const columns = [...listColumns(fields), ...listIncluded(fields, view)]
   const hint =
     columns.length > MANY_ON_PHONES &&
     markup`<p class="hint sideways${columns.length <= MANY_COLUMNS && ' phone'}">${columns.length} columns: scroll sideways to see them all</p>`
@@ -71,7 +78,8 @@ const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
 function printHead({ name, field }: ListColumn, view: PageView): Markup {
-  if (field.accept || invalidSortReason(field)) return markup`<th scope="col">${name}</th>`
+  const isSortable = view.fields?.has(name.split('.', 1)[0] ?? '') && !invalidSortReason(field)
+  if (field.accept || !isSortable) return markup`<th scope="col">${name}</th>`
   const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const [first] = wanted.length > 0 ? wanted : view.sort
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
@@ -88,6 +96,8 @@ function isNumeric({ kind }: Field): boolean {
 
 function printCell({ name, path, field }: ListColumn, item: Item, view: PageView): Markup {
   const value = getValue(item, path) ?? null
+  if (Array.isArray(value) && value.some(isObject))
+    return markup`<td data-label="${name}"><details><summary>${value.length}</summary>${printValue(value, field)}</details></td>`
   const kind = isNumeric(field) && !view.choices.has(name) && raw(' class="number"')
   const link = path.length === 1 ? view.findLink : undefined
   return markup`<td data-label="${name}"${kind}>${printValue(value, field, name, link)}</td>`

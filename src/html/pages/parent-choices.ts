@@ -1,15 +1,18 @@
-// The choices of fields that refer to a parent: the parents with their labels.
+// The choices of fields that refer to a parent, and the labels of what the items of a page refer to.
 
 import { getValue, type Path } from '../../base/paths.ts'
 import type { Item } from '../../base/values.ts'
 import { Deadlines, unavailable } from '../../http/timeouts.ts'
-import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { CollectionDefinition, VersionDefinition } from '../../model/types/definition.ts'
 import type { RequestContext } from '../../operations/context.ts'
 import type { FieldChoices } from './page-view.ts'
 
 /** The maximum of parents that a control offers, and of characters of each. */
 const MAX_CHOICES = 100
 const MAX_LABEL = 80
+
+/** How many items of one collection are looked up for their labels. */
+const MAX_LABELS = 500
 
 /** How long the parents of a page may take, in milliseconds; after that it has plain inputs. */
 const TIMEOUT_MS = 1000
@@ -20,25 +23,54 @@ const pending = new Deadlines()
 export async function loadChoices(
   context: RequestContext,
 ): Promise<ReadonlyMap<string, FieldChoices>> {
-  const { target, runtime, base, principal } = context
+  const { target } = context
   if (!target || target.kind === 'root') return new Map()
   const { version, collection, parent } = target
   const entries = [...collection.parents].map(async ([name, field]) => {
     const to = version.collections.get(name)
-    if (!to?.operations.has('list') || field === parent?.field || !context.can(to, 'list'))
-      return []
-    const { signal } = context.request
-    const parents = runtime.createResource({ runtime, version, base, principal, signal }, name)
-    const reading = parents.list({ limit: MAX_CHOICES }).toArray()
-    const late = () => unavailable('The parents took too long to be listed', 'work_too_slow')
-    // After any error the page is shown without them.
-    const items = await pending.within(reading, TIMEOUT_MS, late).catch(() => [])
+    if (!to || field === parent?.field) return []
+    const items = await listVisible(context, version, to, { limit: MAX_CHOICES })
     const href = context.href({ version, collection: to, kind: 'collection' })
-    // The values of a resource are JSON.
-    const choices = () => toChoices(context.view(to), items as Item[], href)
-    return items.length > 0 ? [[field, choices()] as const] : []
+    return items.length > 0 ? [[field, toChoices(context.view(to), items, href)] as const] : []
   })
   return new Map((await Promise.all(entries)).flat())
+}
+
+/** Finds the labels of what items refer to, by the fields that do: of what the principal may list and see. */
+export async function loadLabels(
+  context: RequestContext,
+  items: readonly Item[],
+  known: ReadonlyMap<string, FieldChoices>,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const { target } = context
+  if (!target || target.kind === 'root') return new Map()
+  const { version, collection } = target
+  const entries = [...collection.references].map(async ([field, { collection: name }]) => {
+    const labels = known.get(field)?.labels ?? new Map<string, string>()
+    const values = new Set(items.map(item => item[field] ?? null))
+    const ids = [...values].filter(id => id !== null && !labels.has(String(id)))
+    const to = version.collections.get(name)
+    if (!to || ids.length === 0) return [field, labels] as const
+    const where = { [to.shape.identity.name]: ids.slice(0, MAX_LABELS) }
+    const found = await listVisible(context, version, to, { where })
+    return [field, new Map([...labels, ...listLabels(context.view(to), found)])] as const
+  })
+  return new Map(await Promise.all(entries))
+}
+
+/** Lists items that the principal may list and sees; none after any error: the page is shown without them. */
+async function listVisible(
+  context: RequestContext,
+  version: VersionDefinition,
+  to: CollectionDefinition,
+  query: object,
+): Promise<readonly Item[]> {
+  const { runtime, base, principal, request } = context
+  if (!to.operations.has('list') || !context.can(to, 'list')) return []
+  const scope = { runtime, version, base, principal, signal: request.signal }
+  const reading = runtime.createResource(scope, to.name).list(query).toArray()
+  const late = () => unavailable('The parents took too long to be listed', 'work_too_slow')
+  return (await pending.within(reading, TIMEOUT_MS, late).catch(() => [])) as Item[] // JSON
 }
 
 function toChoices(
@@ -46,15 +78,26 @@ function toChoices(
   items: readonly Item[],
   href: string,
 ): FieldChoices {
-  const { name, shape } = collection
+  const labels = listLabels(collection, items)
+  labels.sort(([, one], [, other]) => (one < other ? -1 : 1))
+  return {
+    labels: new Map(labels),
+    more: items.length === MAX_CHOICES,
+    name: collection.name,
+    href,
+  }
+}
+
+function listLabels(
+  collection: CollectionDefinition,
+  items: readonly Item[],
+): [id: string, label: string][] {
   const path = findLabelPath(collection)
-  const labels = items.map((item): [id: string, label: string] => {
-    const id = String(item[shape.identity.name])
+  return items.map(item => {
+    const id = String(item[collection.shape.identity.name])
     const text = path && getValue(item, path)
     return [id, (typeof text === 'string' && text.slice(0, MAX_LABEL)) || id]
   })
-  labels.sort(([, one], [, other]) => (one < other ? -1 : 1))
-  return { labels: new Map(labels), more: items.length === MAX_CHOICES, name, href }
 }
 
 /** Finds the field that labels an item: by its name, else the first one of the search, or the first text. */
