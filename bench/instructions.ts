@@ -1,7 +1,7 @@
 // How many instructions one request takes of ours, without a socket: counted, so on a machine that does
 // nothing else the same comes out each time; on a busy one 4 % more. Not how long they take: for that
 // there is run.ts.
-//   npx tsx bench/instructions.ts [--works=W1,W2,W3,W4] [--store=sqlite|postgres] [--build=<folder>]
+//   npx tsx bench/instructions.ts [--works=W1,W2,W3,W4,patch] [--store=sqlite|postgres] [--build=<folder>]
 // With a store those of Node alone: PostgreSQL has processes of its own.
 // Needs valgrind (a Debian package).
 import { execFile, spawnSync } from 'node:child_process'
@@ -35,7 +35,7 @@ const rows: string[][] = []
 for (const name of options.works.split(',')) {
   const [few, many] = await Promise.all([FEW, MANY].map(times => instructionsOf(name, times)))
   const each = (Number(many) - Number(few)) / (MANY - FEW)
-  rows.push([`${name} ${works[name]?.title}`, (each / 1000).toFixed(1)])
+  rows.push([`${name} ${works[name]?.title ?? 'one property, 303'}`, (each / 1000).toFixed(1)])
   process.stderr.write('.')
 }
 process.stderr.write('\n')

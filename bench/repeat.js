@@ -11,6 +11,8 @@ server.close()
 const bodies = Array.from({ length: 100 }, (_, at) =>
   Buffer.from(JSON.stringify(valuesOf(at * 79))),
 )
+const MERGE_PATCH = 'application/merge-patch+json'
+const prices = Array.from({ length: 99 }, (_, at) => Buffer.from(`{"price":${9000 + at}}`))
 const socket = { remoteAddress: '127.0.0.1' }
 
 class Response {
@@ -61,10 +63,9 @@ function ask(method, url, headers = [], body = undefined) {
   })
 }
 
-function post(body) {
-  const length = String(body.length)
-  const headers = ['Content-Type', 'application/json', 'Content-Length', length]
-  return ask('POST', '/cars', headers, body)
+function send(method, url, type, body) {
+  const headers = ['Content-Type', type, 'Content-Length', String(body.length)]
+  return ask(method, url, headers, body)
 }
 
 function pageOf(texts) {
@@ -79,7 +80,11 @@ const works = {
   W2: [200, pageOf(12)],
   W2b: [200, pageOf(8400)],
   W3: [304, () => ask('GET', '/cars/77', ['If-None-Match', tag])],
-  W4: [201, at => post(bodies[at % bodies.length])],
+  W4: [201, at => send('POST', '/cars', 'application/json', bodies[at % bodies.length])],
+  patch: [
+    303,
+    at => send('PATCH', `/cars/${1 + (at % 100)}`, MERGE_PATCH, prices[at % prices.length]),
+  ],
 }
 const [expected, once] = works[work]
 for (let at = 0; at < Number(times); at++) {
