@@ -1,4 +1,4 @@
-// Paths to targets with their methods, and targets back to paths. path-to-regexp matches and prints them all.
+// Paths to targets with their methods, and targets back to paths. path-to-regexp matches them and prints templates.
 import { compile, type PathFunction, pathToRegexp, stringify } from 'path-to-regexp'
 import { isUuid } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
@@ -297,12 +297,17 @@ export function parseId({ shape }: CollectionDefinition, text = ''): Id | undefi
 /** Prints the pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
 function printPattern(target: RouteTarget, withId = false): string {
   if (target.kind === 'root') return target.version?.name ? `/${target.version.name}` : '/'
-  const { version, collection, parent, kind, action, property } = target
+  const { version, collection, parent } = target
   const prefix = version.name === '' ? '' : `/${version.name}`
   const above = parent ? `/${parent.collection.name}/:parent` : ''
   const id = withId || target.id !== undefined ? '/:id' : ''
-  const last = kind === 'count' || kind === 'search' ? kind : (action?.name ?? property)
+  const last = lastSegment(target)
   return `${prefix}${above}/${collection.name}${id}${last === undefined ? '' : `/${escapeText(last)}`}`
+}
+
+/** The name behind a collection or an item. */
+function lastSegment({ kind, action, property }: RoutePlace): string | undefined {
+  return kind === 'count' || kind === 'search' ? kind : (action?.name ?? property)
 }
 
 /** Escapes what path-to-regexp gives a meaning: names of properties may hold anything. */
@@ -319,14 +324,16 @@ const printers = new Map<string, PathFunction<Record<string, string>>>()
 
 /** Prints the path of a target below the api's root. */
 export function printPath(target: RouteTarget, formats: readonly Format[]): string {
-  const pattern = printPattern(target)
-  if (target.kind === 'root') return pattern === '/' ? '/' : `${pattern}/`
-  const { id, parent, kind } = target
-  const params: Record<string, string> = {}
-  if (parent) params.parent = encodeURIComponent(parent.id)
+  const { version, kind } = target
+  const prefix = version && version.name !== '' ? `/${version.name}` : ''
+  if (kind === 'root') return `${prefix}/`
+  const { collection, parent, id } = target
+  const above = parent ? `/${parent.collection.name}/${encodeURIComponent(parent.id)}` : ''
   // Only the end of a path can be taken for an extension.
-  if (id !== undefined) params.id = printIdSegment(id, kind === 'item' ? formats : [])
-  return findPrinter(pattern)(params)
+  const own = id === undefined ? '' : `/${printIdSegment(id, kind === 'item' ? formats : [])}`
+  const last = lastSegment(target)
+  // Of all names only those of properties hold anything.
+  return `${prefix}${above}/${collection.name}${own}${last === undefined ? '' : `/${encodeURI(last)}`}`
 }
 
 function findPrinter(pattern: string): PathFunction<Record<string, string>> {

@@ -71,21 +71,21 @@ export function buildCreatedResult(
  * Answers a change as {@link chooseWriteResponse} has decided. PUT and PATCH are answered by a 303 to the item,
  * so that no client repeats the write; `Prefer` may choose otherwise.
  */
-export async function buildChangedResult(
+export function buildChangedResult(
   context: OperationContext,
   stored: Stored,
-): Promise<OperationResult> {
+): Awaitable<OperationResult> {
   const { operation, writeResponse } = context
   const item = toItemTarget(context.target, stored)
   const common = { vary: VARY_PREFER, stored }
   if (writeResponse === 'representation') {
-    return {
+    return andThen(representChanged(context, stored), representation => ({
       ...common,
       status: 200,
       headers: addReturnApplied(['Content-Location', context.href(item)], context),
-      representation: await representChanged(context, stored),
+      representation,
       validators: itemValidators(stored, context.variant),
-    }
+    }))
   }
   if (writeResponse === 'minimal') {
     // After a PUT no validator may be sent where the server added to what it was sent (RFC 9110 §9.3.4).
