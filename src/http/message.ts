@@ -1,5 +1,7 @@
 // HTTP messages as plain data (RFC 9110 §6).
 
+import type { Awaitable } from '../base/values.ts'
+
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -9,7 +11,7 @@ export type HeaderList = string[]
 /** The bytes of a body, read once. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
   /** Reads the whole body where all of it arrived with the head; otherwise it reads nothing. To be called first. */
-  readonly whole?: () => Promise<Uint8Array | undefined>
+  readonly whole?: () => Awaitable<Uint8Array | undefined>
 }
 
 /**

@@ -1,8 +1,9 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
 // any other after. readBody → chooseBodyFormat → decode → the format's `read`.
 
+import { memoize } from '../base/memoize.ts'
 import { Remembered } from '../base/remembered.ts'
-import { type Awaitable, getProperty, isObject, type Json, omit } from '../base/values.ts'
+import { type Awaitable, andThen, getProperty, isObject, type Json, omit } from '../base/values.ts'
 import { prependChunks } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import type { ReadContext, Reader } from '../formats/format.ts'
@@ -13,7 +14,7 @@ import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
-import type { CollectionContext } from '../operations/context.ts'
+import type { CollectionContext, DecodedBody } from '../operations/context.ts'
 import type { Uploads } from '../operations/write/uploads.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
@@ -25,10 +26,20 @@ export function hasBody(request: HttpRequest): request is WithBody {
 
 /** Whether the body is sent as a form, which may name another method. */
 export function isForm(api: ApiDefinition, request: HttpRequest): request is WithBody {
-  const type = request.headers['content-type']?.toLowerCase()
-  if (type === undefined || !hasBody(request)) return false
-  return api.formats.some(({ form, types }) => form && types.some(known => type.includes(known)))
+  const type = request.headers['content-type']
+  return type !== undefined && hasBody(request) && namesForm(api.formats)(type)
 }
+
+/** Even a malformed type that names a form is one: it must not be taken for a POST of its own. */
+const namesForm = memoize((formats: ApiDefinition['formats']) => {
+  const forms = formats.flatMap(({ form, types }) => (form ? types : []))
+  const known = new Remembered<boolean>(200, 128)
+  return (text: string) =>
+    known.get(text, () => {
+      const type = text.toLowerCase()
+      return forms.some(each => type.includes(each))
+    })
+})
 
 /**
  * Reads the body of a POST that {@link isForm}, and the method that it names.
@@ -130,22 +141,25 @@ const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
  * Reads and decodes a body into the context, with the methods that a form names.
  * @throws HttpError 400, 413, 415
  */
-async function decode(
+function decode(
   context: CollectionContext,
-  { format, type, lines }: ChosenReader,
+  chosen: ChosenReader,
   body: RequestBody,
-): Promise<void> {
+): Awaitable<void> {
+  const { format, type, lines } = chosen
   const reading = new BodyContext(context, type, lines)
-  const value = await readValue(body, format, reading)
-  const { form } = format
-  const { issues } = reading
-  if (!form) {
-    context.body = { value, issues, type: type?.type, form, lines }
-    return
-  }
+  return andThen(readValue(body, format, reading), value => {
+    const decoded = { value, issues: reading.issues, type: type?.type, form: format.form, lines }
+    if (format.form) decodeForm(context, decoded)
+    else context.body = decoded
+  })
+}
+
+function decodeForm(context: CollectionContext, decoded: DecodedBody): void {
+  const { value } = decoded
   // A form's `_method` is the request's, not a property of the item.
   const rest = isObject(value) ? omit(value, OVERRIDE) : value
-  context.body = { value: rest, issues, type: type?.type, form }
+  context.body = { ...decoded, value: rest }
   const pairs = context.submitted ?? []
   const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
   const own = getProperty(value, METHOD_PARAMETER) ?? []
@@ -223,7 +237,6 @@ export function readValue(
   return receive(parsed, context)
 }
 
-async function readStream(body: BodyStream, format: Reader, context: ReadContext): Promise<Json> {
-  const bytes = await body.whole?.()
-  return format.read(bytes ? new WholeBody(bytes) : body, context)
+function readStream(body: BodyStream, format: Reader, context: ReadContext): Awaitable<Json> {
+  return andThen(body.whole?.(), bytes => format.read(bytes ? new WholeBody(bytes) : body, context))
 }

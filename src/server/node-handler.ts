@@ -13,6 +13,7 @@ import type {
   RequestBody,
   RequestHeaders,
 } from '../http/message.ts'
+import { readsBody } from '../http/methods.ts'
 import { readRawHeaders } from '../http/request-headers.ts'
 import { splitTarget } from '../http/target.ts'
 import { BodyTimer } from '../http/timeouts.ts'
@@ -46,7 +47,10 @@ export function nodeHandler(runtime: ServerRuntime): Handler {
       })
     } else {
       noteArrival()
-      answerTo(runtime, request, response, next)
+      // Node delivers what arrived with the head right after the listener returns: then it is read without a promise.
+      if (request.readableLength === 0 && readsBody(request.method ?? 'GET'))
+        process.nextTick(answerTo, runtime, request, response, next)
+      else answerTo(runtime, request, response, next)
     }
   }
 }
@@ -194,9 +198,7 @@ class NodeBody implements BodyStream {
     this.left = size
   }
 
-  async whole(): Promise<Uint8Array | undefined> {
-    // Node delivers what arrived with the head right after the listener returns.
-    await undefined
+  whole(): Uint8Array | undefined {
     if (this.#request.readableLength !== this.left) return undefined
     const first = this.#read()
     if (!first || this.left === 0) return first
