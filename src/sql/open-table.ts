@@ -51,13 +51,14 @@ export interface Table {
   readonly advice: readonly string[]
 }
 
-type Options = Omit<SqlStoreOptions<never>, 'db'>
+/** The options of a store, but for its database. */
+export type TableOptions = Omit<SqlStoreOptions<never>, 'db'>
 
 export async function openTable(
   shape: Shape,
   session: Session,
   database: SqlDatabase,
-  options: Options,
+  options: TableOptions,
   keys: readonly ForeignKey[],
 ): Promise<Table> {
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
@@ -125,7 +126,7 @@ async function createAndCheck(
   shape: Shape,
   session: Session,
   database: SqlDatabase,
-  options: Options,
+  options: TableOptions,
   keys: readonly ForeignKey[],
 ): Promise<KeptKeys & { readonly mapping: TableMapping; readonly catalog: Catalog }> {
   const { create = false, migrate = false } = options

@@ -17,11 +17,13 @@ import {
   type ListOptions,
   type Shape,
   type Store,
+  type StoreMethods,
   throwIfAborted,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
+import type { SqlDatabase } from './databases/database.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
-import { openTable, type Table } from './open-table.ts'
+import { openTable, type Table, type TableOptions } from './open-table.ts'
 import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
 import { Relations, registerRelated } from './relations.ts'
 import type { StatementSession } from './session/runner.ts'
@@ -32,29 +34,8 @@ import { listStores, setMapping } from './statements/where.ts'
 import { tableStatements } from './table/create-table.ts'
 import { TableMapping } from './table/table-mapping.ts'
 
-/** Runs work on the table of a store, once it is open. */
-type WithTable = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
-
-/** A store, as its transactions see it. */
-interface Participant {
-  readonly shared: SharedDatabase
-  /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
-  enter(): void
-  leave(): void
-  open(): Table | Promise<Table>
-  /** Returns the store within a transaction; if its table could not be opened, each call throws the reason. */
-  bind(opened: PromiseSettledResult<Table>, transaction: StatementSession): Store
-}
-
-const members = new WeakMap<object, Participant>()
-
-/** The error of a write to a table with a column that the schema lacks and that needs a value. */
-function adviseColumn({ table }: TableMapping, column: string, cause: unknown): Error {
-  return new Error(
-    `The column "${column}" of ${table} needs a value, and is not in the schema: declare it, or give it a default`,
-    { cause },
-  )
-}
+/** What a call does with the table of a store, once it is open. */
+type TableWork<T> = (table: Table, session: StatementSession) => Promise<T>
 
 /**
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
@@ -73,237 +54,315 @@ function adviseColumn({ table }: TableMapping, column: string, cause: unknown): 
  */
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   checkOptions('sqlStore', options, SQL_STORE_RULES)
-  const { db, timeout } = options
-  const name = options.database ?? findDatabase(db)
+  const name = options.database ?? findDatabase(options.db)
   if (name === undefined) {
     throw new TypeError('This Kysely is neither for SQLite nor for PostgreSQL: set `database`')
   }
-  const database = DATABASES[name]
-  const shared = findSharedDatabase(db)
-  const session = new Session(shared, database, timeout)
-  let attached: Shape | undefined
-  let table: Table | undefined
-  let opening: Promise<Table> | undefined
-  let running = 0
-  let onIdle = () => {}
-  let closed = false
-  const relations = new Relations()
+  return new SqlStore(findSharedDatabase(options.db), DATABASES[name], options)
+}
 
-  async function openFor(shape: Shape): Promise<Table> {
-    const keys = await relations.findKeys(store)
-    const opened = await openTable(shape, session, database, options, keys)
+/** The calls that a store has within a transaction too. They are fields: a program may copy them (`{ ...store }`). */
+abstract class TableCalls {
+  readonly pages = 'key'
+  readonly idempotency = 'store'
+  readonly database: SharedDatabase
+  readonly hashesValues: boolean
+
+  constructor(database: SharedDatabase, hashesValues: boolean) {
+    this.database = database
+    this.hashesValues = hashesValues
+  }
+
+  /** Runs work on the table. */
+  protected abstract use<T>(work: TableWork<T>): Promise<T>
+
+  protected find(...input: Parameters<Store['get']>): ReturnType<Store['get']> {
+    return this.use(({ sets }, on) => sets.get(on, ...input))
+  }
+
+  /** Reads the table and those that its filters reach into. */
+  #read<S extends FilterSet, T>(
+    selection: S,
+    work: (table: Table, session: StatementSession, selection: S) => Promise<T>,
+    call?: ListOptions,
+  ): Promise<T> {
+    const run = () =>
+      selection.search
+        ? this.use(async (table, on) =>
+            work(table, on, await table.unfolded.prepare(on, selection, call)),
+          )
+        : this.use((table, on) => work(table, on, selection))
+    const others = listStores(selection.where).filter(store => store instanceof SqlStore)
+    if (others.length === 0) return run()
+    return Promise.all(others.map(store => store.openTable())).then(run)
+  }
+
+  #write<T>(work: TableWork<T>): Promise<T> {
+    return this.use((table, on) => work(table, on).catch(error => rethrow(error, table)))
+  }
+
+  readonly get: StoreMethods['get'] = (...input) => this.find(...input)
+
+  readonly list: StoreMethods['list'] = (selection, slice, mode, call) =>
+    this.#read(
+      selection,
+      ({ reads }, on, wanted) => reads.list(on, wanted, slice, mode, call),
+      call,
+    )
+
+  readonly count: StoreMethods['count'] = async (filters, mode, call) => {
+    throwIfAborted(call)
+    if (mode === 'none') return undefined
+    return this.#read(
+      filters,
+      ({ totals }, on, wanted) => totals.count(on, wanted, mode, call),
+      call,
+    )
+  }
+
+  readonly countBy: StoreMethods['countBy'] = (filters, grouping, call) =>
+    this.#read(filters, ({ countBy }, on, wanted) => countBy(on, wanted, grouping, call), call)
+
+  readonly stream: StoreMethods['stream'] = (selection, call) => {
+    let key: KeySlice['key']
+    let ended = false
+    return iterate(async () => {
+      if (ended) return undefined
+      const slice = { limit: BATCH_ITEMS, key, backward: false }
+      const { items, more } = await this.#read(selection, ({ reads }, on, wanted) =>
+        reads.list(on, wanted, slice, 'none', call, BATCH_BYTES),
+      )
+      const end = items.at(-1)
+      if (!end) return undefined
+      key = sortKeyOf(end.item, selection.sort)
+      ended = !more
+      return items
+    })
+  }
+
+  readonly create: StoreMethods['create'] = (...input) =>
+    this.#write(({ creates }, on) => creates.create(on, ...input))
+
+  readonly update: StoreMethods['update'] = (...input) =>
+    this.#write(({ rows }, on) => rows.update(on, ...input))
+
+  readonly delete: StoreMethods['delete'] = (...input) =>
+    this.#write(({ rows }, on) => rows.delete(on, ...input))
+
+  readonly getMany: StoreMethods['getMany'] = (...input) =>
+    this.use(({ sets }, on) => sets.getMany(on, ...input))
+
+  readonly listEach: StoreMethods['listEach'] = (path, ids, selection, limit, call) =>
+    this.#read(
+      selection,
+      ({ each }, on, wanted) => each.list(on, [path, ids, wanted, limit], call),
+      call,
+    )
+
+  readonly createAll: StoreMethods['createAll'] = (...input) =>
+    this.#write(({ creates }, on) => creates.createAll(on, ...input))
+
+  readonly updateAll: StoreMethods['updateAll'] = (...input) =>
+    this.#write(({ updateAll }, on) => updateAll(on, ...input))
+
+  readonly deleteAll: StoreMethods['deleteAll'] = (...input) =>
+    this.#write(({ sets }, on) => sets.deleteAll(on, ...input))
+
+  readonly complete: StoreMethods['complete'] = (...input) =>
+    this.use(({ records }, on) => records.complete(on, ...input))
+}
+
+class SqlStore extends TableCalls implements Store {
+  readonly #options: TableOptions
+  readonly #sql: SqlDatabase
+  readonly #session: Session
+  readonly #relations = new Relations()
+  #shape: Shape | undefined
+  /** Absent until it is open. */
+  #table: Table | undefined
+  #opening: Promise<Table> | undefined
+  /** How many calls run: `close` waits for them. */
+  #running = 0
+  #onIdle = () => {}
+  #closed = false
+
+  constructor(shared: SharedDatabase, sql: SqlDatabase, options: TableOptions) {
+    super(shared, options.version === false)
+    this.#options = options
+    this.#sql = sql
+    this.#session = new Session(shared, sql, options.timeout)
+    keepTransactions(this)
+    registerRelated(this, {
+      relations: this.#relations,
+      findTarget: async () => (await this.openTable()).target,
+      describe: () => ({ shape: this.#requireShape(), options, database: sql.name }),
+    })
+  }
+
+  readonly attach: StoreMethods['attach'] = next => {
+    const merged = this.#shape ? mergeShapes(this.#shape, next) : next
+    // Throws a TypeError for fields that no table can hold.
+    tableStatements(new TableMapping(merged, this.#sql, this.#options))
+    this.#shape = merged
+    this.#forgetTable()
+  }
+
+  readonly relate: StoreMethods['relate'] = references => {
+    if (this.#relations.add(references, this.#table !== undefined)) this.#forgetTable()
+  }
+
+  readonly keepsReference: StoreMethods['keepsReference'] = field =>
+    this.#table?.kept.has(field) ?? false
+
+  readonly takesCreates: StoreMethods['takesCreates'] = () => this.#table?.takesCreates ?? true
+
+  readonly open: StoreMethods['open'] = () => this.use(async () => undefined)
+
+  readonly claim: StoreMethods['claim'] = (...input) =>
+    this.use(({ records }, on) => records.claim(on, ...input))
+
+  readonly transaction: StoreMethods['transaction'] = async (stores, work, call = {}) => {
+    const participants = stores.map(each => {
+      if (each instanceof SqlStore && each.database === this.database) return each
+      throw new TypeError('A transaction takes stores of one database: those with the same Kysely')
+    })
+    const entered: SqlStore[] = []
+    try {
+      for (const store of participants) {
+        store.#enter()
+        entered.push(store)
+      }
+      // A transaction may occupy the only connection: tables are opened before it begins.
+      const tables = await Promise.allSettled(participants.map(async store => store.openTable()))
+      const run = (transaction: StatementSession) =>
+        work(
+          participants.map((store, at) => {
+            const table = tables[at] as PromiseSettledResult<Table> // one for each
+            return new StoreInTransaction(store, table, transaction)
+          }),
+        )
+      return await runTransaction(this.#session, this.#sql, run, call)
+    } finally {
+      for (const store of entered) store.#leave()
+    }
+  }
+
+  readonly close: StoreMethods['close'] = async () => {
+    if (this.#closed) return
+    this.#closed = true
+    if (this.#running === 0) return
+    await new Promise<void>(resolve => {
+      this.#onIdle = resolve
+    })
+  }
+  /** Opens the table at first use. */
+  openTable(): Table | Promise<Table> {
+    if (this.#table) return this.#table
+    this.#opening ??= this.#openFor(this.#requireShape()).finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #openFor(shape: Shape): Promise<Table> {
+    const keys = await this.#relations.findKeys(this)
+    const opened = await openTable(shape, this.#session, this.#sql, this.#options, keys)
     for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
-    setMapping(store, opened.mapping)
+    setMapping(this, opened.mapping)
     // Another collection may be attached by now.
-    if (shape === attached) table = opened
+    if (shape === this.#shape) this.#table = opened
     return opened
   }
 
-  function attachedShape(): Shape {
-    if (!attached) throw new TypeError('The store belongs to no collection yet')
-    return attached
+  #forgetTable(): void {
+    this.#table = undefined
+    this.#opening = undefined
   }
 
-  function open(): Table | Promise<Table> {
-    if (table) return table
-    opening ??= openFor(attachedShape()).finally(() => {
-      opening = undefined
-    })
-    return opening
+  #requireShape(): Shape {
+    if (!this.#shape) throw new TypeError('The store belongs to no collection yet')
+    return this.#shape
   }
 
-  /** Translates an error of the database to one of stores, with the fields that it is about. */
-  function rethrow(error: unknown, { mapping }: Table): never {
-    const failure = database.failure(error)
-    const cause = { cause: error }
-    switch (failure?.kind) {
-      case 'conflict':
-        throw new ReferenceConflictError(cause)
-      case 'unique':
-        throw new UniqueError(mapping.findFields(failure.index, failure.columns), cause)
-      case 'unstorable': {
-        const fields = mapping.findFields(failure.index, failure.columns)
-        const [column] = failure.columns ?? []
-        // No client can fill a column in that is not in the schema.
-        if (column !== undefined && fields.length === 0) throw adviseColumn(mapping, column, error)
-        throw new UnstorableError(fields, cause)
-      }
-      default:
-        throw error
-    }
+  /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
+  #enter(): void {
+    if (this.#closed) throw new UnavailableError('The store is closed')
+    this.#running++
   }
 
-  function enter(): void {
-    if (closed) throw new UnavailableError('The store is closed')
-    running++
+  #leave(): void {
+    this.#running--
+    if (this.#running === 0) this.#onIdle()
   }
 
-  function leave(): void {
-    running--
-    if (running === 0) onIdle()
-  }
-
-  /** Runs work that `close` waits for. */
-  const use: WithTable = async work => {
-    enter()
+  protected override async use<T>(work: TableWork<T>): Promise<T> {
+    this.#enter()
     try {
-      return await work(table ?? (await open()), session)
+      return await work(this.#table ?? (await this.openTable()), this.#session)
     } finally {
-      leave()
+      this.#leave()
     }
   }
 
-  /** Builds the methods of a store. @param access gives them its table and a session. */
-  function methodsOn(access: WithTable) {
-    const write: WithTable = work =>
-      access((opened, on) => work(opened, on).catch(error => rethrow(error, opened)))
-    /** Reads the table and those that its filters reach into. */
-    const read = <S extends FilterSet, T>(
-      selection: S,
-      work: (table: Table, on: StatementSession, selection: S) => Promise<T>,
-      call?: ListOptions,
-    ): Promise<T> => {
-      const run = () =>
-        selection.search
-          ? access(async (opened, on) =>
-              work(opened, on, await opened.unfolded.prepare(on, selection, call)),
-            )
-          : access((opened, on) => work(opened, on, selection))
-      const others = listStores(selection.where)
-      if (others.length === 0) return run()
-      return Promise.all(others.map(each => members.get(each)?.open())).then(run)
-    }
-    const methods: Omit<Store, 'attach' | 'claim' | 'close'> = {
-      pages: 'key',
-      idempotency: 'store',
-      database: shared,
-      hashesValues: options.version === false,
-      get: (...input) => access(({ sets }, on) => sets.get(on, ...input)),
-      list: (selection, slice, mode, call) =>
-        read(selection, ({ reads }, on, wanted) => reads.list(on, wanted, slice, mode, call), call),
-      async count(filters, mode, call) {
-        throwIfAborted(call)
-        if (mode === 'none') return undefined
-        return read(filters, ({ totals }, on, wanted) => totals.count(on, wanted, mode, call), call)
-      },
-      countBy: (filters, grouping, call) =>
-        read(filters, ({ countBy }, on, wanted) => countBy(on, wanted, grouping, call), call),
-      stream(selection, call) {
-        let key: KeySlice['key']
-        let ended = false
-        return iterate(async () => {
-          if (ended) return undefined
-          const slice = { limit: BATCH_ITEMS, key, backward: false }
-          const { items, more } = await read(selection, ({ reads }, on, wanted) =>
-            reads.list(on, wanted, slice, 'none', call, BATCH_BYTES),
-          )
-          const end = items.at(-1)
-          if (!end) return undefined
-          key = sortKeyOf(end.item, selection.sort)
-          ended = !more
-          return items
-        })
-      },
-      create: (...input) => write(({ creates }, on) => creates.create(on, ...input)),
-      update: (...input) => write(({ rows }, on) => rows.update(on, ...input)),
-      delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
-      getMany: (...input) => access(({ sets }, on) => sets.getMany(on, ...input)),
-      listEach: (path, ids, selection, limit, call) =>
-        read(
-          selection,
-          ({ each }, on, wanted) => each.list(on, [path, ids, wanted, limit], call),
-          call,
-        ),
-      createAll: (...input) => write(({ creates }, on) => creates.createAll(on, ...input)),
-      updateAll: (...input) => write(({ updateAll }, on) => updateAll(on, ...input)),
-      deleteAll: (...input) => write(({ sets }, on) => sets.deleteAll(on, ...input)),
-      complete: (...input) => access(({ records }, on) => records.complete(on, ...input)),
-    }
-    return methods
+  protected override find(...[id, call]: Parameters<Store['get']>): ReturnType<Store['get']> {
+    const found = this.#closed ? undefined : this.#table?.sets.getAtOnce(this.#session, id, call)
+    return found ? found.stored : super.find(id, call)
+  }
+}
+
+/** A store within a transaction; if its table could not be opened, each call throws the reason. */
+class StoreInTransaction extends TableCalls implements Store {
+  readonly #table: PromiseSettledResult<Table>
+  readonly #transaction: StatementSession
+  readonly attach = refuseInTransaction
+  readonly claim = refuseInTransaction
+  readonly close = refuseInTransaction
+
+  constructor(
+    { database, hashesValues }: SqlStore,
+    table: PromiseSettledResult<Table>,
+    transaction: StatementSession,
+  ) {
+    super(database, hashesValues)
+    this.#table = table
+    this.#transaction = transaction
+    if (table.status === 'fulfilled') setMapping(this, table.value.mapping)
   }
 
-  const methods = methodsOn(use)
-  const store: Store = {
-    ...methods,
-    get(id, call) {
-      const found = closed ? undefined : table?.sets.getAtOnce(session, id, call)
-      return found ? found.stored : methods.get(id, call)
-    },
-    attach(next) {
-      const merged = attached ? mergeShapes(attached, next) : next
-      // Throws a TypeError for fields that no table can hold.
-      tableStatements(new TableMapping(merged, database, options))
-      attached = merged
-      table = undefined
-      opening = undefined
-    },
-    relate(references) {
-      if (!relations.add(references, table !== undefined)) return
-      table = undefined
-      opening = undefined
-    },
-    keepsReference: field => table?.kept.has(field) ?? false,
-    takesCreates: () => table?.takesCreates ?? true,
-    open: () => use(async () => undefined),
-    claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),
-    async transaction(stores, work, call = {}) {
-      const participants = stores.map(each => {
-        const member = members.get(each)
-        if (member?.shared === shared) return member
-        throw new TypeError(
-          'A transaction takes stores of one database: those with the same Kysely',
-        )
-      })
-      const entered: Participant[] = []
-      try {
-        for (const member of participants) {
-          member.enter()
-          entered.push(member)
-        }
-        // A transaction may occupy the only connection: tables are opened before it begins.
-        const opened = await Promise.allSettled(participants.map(async member => member.open()))
-        const run = (transaction: StatementSession) =>
-          work(opened.map((each, at) => (participants[at] as Participant).bind(each, transaction))) // one for each
-        return await runTransaction(session, database, run, call)
-      } finally {
-        for (const member of entered) member.leave()
-      }
-    },
-    async close() {
-      if (closed) return
-      closed = true
-      if (running > 0) {
-        await new Promise<void>(resolve => {
-          onIdle = resolve
-        })
-      }
-    },
+  readonly keepsReference: StoreMethods['keepsReference'] = field =>
+    this.#table.status === 'fulfilled' && this.#table.value.kept.has(field)
+
+  protected override async use<T>(work: TableWork<T>): Promise<T> {
+    if (this.#table.status === 'rejected') throw this.#table.reason
+    return work(this.#table.value, this.#transaction)
   }
-  keepTransactions(store)
-  registerRelated(store, {
-    relations,
-    findTarget: async () => (await open()).target,
-    describe: () => ({ shape: attachedShape(), options, database: database.name }),
-  })
-  members.set(store, {
-    shared,
-    enter,
-    leave,
-    open,
-    bind(opened, transaction) {
-      const inside: Store = {
-        ...methodsOn(async work => {
-          if (opened.status === 'rejected') throw opened.reason
-          return work(opened.value, transaction)
-        }),
-        attach: refuseInTransaction,
-        claim: refuseInTransaction,
-        close: refuseInTransaction,
-        keepsReference: field => opened.status === 'fulfilled' && opened.value.kept.has(field),
-      }
-      if (opened.status === 'fulfilled') setMapping(inside, opened.value.mapping)
-      return inside
-    },
-  })
-  return store
+}
+
+/** Throws an error of the database as one of stores, with the fields that it is about. */
+function rethrow(error: unknown, { mapping }: Table): never {
+  const failure = mapping.database.failure(error)
+  const cause = { cause: error }
+  switch (failure?.kind) {
+    case 'conflict':
+      throw new ReferenceConflictError(cause)
+    case 'unique':
+      throw new UniqueError(mapping.findFields(failure.index, failure.columns), cause)
+    case 'unstorable': {
+      const fields = mapping.findFields(failure.index, failure.columns)
+      const [column] = failure.columns ?? []
+      // No client can fill a column in that is not in the schema.
+      if (column !== undefined && fields.length === 0) throw adviseColumn(mapping, column, error)
+      throw new UnstorableError(fields, cause)
+    }
+    default:
+      throw error
+  }
+}
+
+/** The error of a write to a table with a column that the schema lacks and that needs a value. */
+function adviseColumn({ table }: TableMapping, column: string, cause: unknown): Error {
+  return new Error(
+    `The column "${column}" of ${table} needs a value, and is not in the schema: declare it, or give it a default`,
+    { cause },
+  )
 }

@@ -22,6 +22,7 @@ import {
   type KeepOptions,
   type Store,
   type Stored,
+  type StoreMethods,
   type StoreOptions,
   type StoreWriteOptions,
   throwIfAborted,
@@ -49,8 +50,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)
   return new MemoryStore(options.clock)
 }
-
-type Methods = Required<Store>
 
 /** Its methods are fields: a program may copy them into a store of its own (`{ ...store, get }`). */
 export class MemoryStore implements Store {
@@ -81,14 +80,14 @@ export class MemoryStore implements Store {
     return this.#rows?.source.examined ?? 0
   }
 
-  readonly attach: Methods['attach'] = shape => {
+  readonly attach: StoreMethods['attach'] = shape => {
     if (this.#rows) this.#rows.reshape(mergeShapes(this.#rows.shape, shape))
     else this.#rows = new MemoryRows(shape, this.#clock)
   }
 
-  readonly get: Methods['get'] = (id, options) => this.#open(options).get(id)
+  readonly get: StoreMethods['get'] = (id, options) => this.#open(options).get(id)
 
-  readonly list: Methods['list'] = (selection, slice, mode, options) => {
+  readonly list: StoreMethods['list'] = (selection, slice, mode, options) => {
     const { source } = this.#open(options)
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
@@ -96,36 +95,36 @@ export class MemoryStore implements Store {
     return cutPage(page, slice, options?.maxBytes)
   }
 
-  readonly count: Methods['count'] = (filters, mode, options) => {
+  readonly count: StoreMethods['count'] = (filters, mode, options) => {
     const { source } = this.#open(options)
     return mode === 'none' ? undefined : countSelection(filters, source)
   }
 
-  readonly countBy: Methods['countBy'] = (filters, grouping, options) =>
+  readonly countBy: StoreMethods['countBy'] = (filters, grouping, options) =>
     groupSelection(filters, grouping, this.#open(options).source, options)
 
-  readonly stream: Methods['stream'] = (selection, options) => this.#stream(selection, options)
+  readonly stream: StoreMethods['stream'] = (selection, options) => this.#stream(selection, options)
 
-  readonly create: Methods['create'] = (values, options) =>
+  readonly create: StoreMethods['create'] = (values, options) =>
     this.#inTurn(() => this.#create(values, options))
 
-  readonly update: Methods['update'] = (id, version, values, options) =>
+  readonly update: StoreMethods['update'] = (id, version, values, options) =>
     this.#inTurn(() => this.#update(id, version, values, options))
 
-  readonly delete: Methods['delete'] = (id, version, options) =>
+  readonly delete: StoreMethods['delete'] = (id, version, options) =>
     this.#inTurn(() => this.#delete(id, version, options))
 
-  readonly getMany: Methods['getMany'] = (ids, options) => {
+  readonly getMany: StoreMethods['getMany'] = (ids, options) => {
     const rows = this.#open(options)
     return ids.map(id => rows.get(id))
   }
 
-  readonly listEach: Methods['listEach'] = (...[path, ids, selection, limit, options]) => {
+  readonly listEach: StoreMethods['listEach'] = (...[path, ids, selection, limit, options]) => {
     const rows = this.#open(options)
     return findEach([path, ids, selection, limit], rows.source, id => rows.get(id))
   }
 
-  readonly createAll: Methods['createAll'] = (values, options) =>
+  readonly createAll: StoreMethods['createAll'] = (values, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       return writeEach(
@@ -135,7 +134,7 @@ export class MemoryStore implements Store {
       )
     })
 
-  readonly updateAll: Methods['updateAll'] = (changes, options) =>
+  readonly updateAll: StoreMethods['updateAll'] = (changes, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       const found = findUnchanged(changes, id => rows.get(id))
@@ -149,7 +148,7 @@ export class MemoryStore implements Store {
       )
     })
 
-  readonly deleteAll: Methods['deleteAll'] = (items, options) =>
+  readonly deleteAll: StoreMethods['deleteAll'] = (items, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       if (!areAtVersions(items, id => rows.get(id))) return false
@@ -157,12 +156,12 @@ export class MemoryStore implements Store {
       return true
     })
 
-  readonly claim: Methods['claim'] = (key, fingerprint, options) => {
+  readonly claim: StoreMethods['claim'] = (key, fingerprint, options) => {
     this.#open(options)
     return this.#records.claim(key, fingerprint)
   }
 
-  readonly complete: Methods['complete'] = (key, answer, options) => {
+  readonly complete: StoreMethods['complete'] = (key, answer, options) => {
     this.#open(options)
     this.#complete(key, answer, options)
   }

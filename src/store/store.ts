@@ -398,3 +398,6 @@ export interface Store {
    */
   close(): Promise<void>
 }
+
+/** The members of a store, each there. */
+export type StoreMethods = Required<Store>
