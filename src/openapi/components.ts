@@ -161,7 +161,7 @@ export class Components {
       const text = printWithDefinitions(name, $defs)
       const definition = $defs[name] ?? {}
       if (!isUnnamed(name)) return share(idOf(name), text, definition, idOf(name))
-      const id = names.get(text) ?? `${prefix}.${property}`
+      const id = names.get(text) ?? `${toTypeName(property)}Of${prefix}`
       names.set(text, id)
       return share(id, text, definition, prefix)
     }

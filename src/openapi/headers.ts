@@ -162,24 +162,19 @@ const BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   304: [...PAGE, 'Content-Disposition', 'Last-Modified'],
 }
 
-/** Those that a light document has. */
-const LIGHT_RESPONSE: ReadonlySet<string> = new Set(['ETag', 'Link', 'Location', 'X-Result-Count'])
-
 /** Builds the headers of a successful response. */
 export function buildResponseHeaders(
   { api, target, name, components }: MethodDescription,
   status: string,
 ): { headers?: Record<string, object> } {
-  const { isInline, isLight } = components
-  if (isInline) return {}
+  if (components.isInline) return {}
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(BY_STATUS[status] ?? own ?? ITEM)
   if (status === '201') names.add('Location')
   const counts = name === 'count' && target.collection
   if (counts && counts.groups.size > 0) names.add('ETag').add('X-Result-Count')
   for (const common of listCommonHeaders(api, components.version)) names.add(common)
-  const listed = [...names].filter(each => !isLight || LIGHT_RESPONSE.has(each))
-  return referToHeaders(components, listed.sort())
+  return referToHeaders(components, [...names].sort())
 }
 
 /** Lists the headers of every response: of rate limits, and of a deprecated version. */

@@ -111,11 +111,10 @@ function shareAnswer(
 ): object {
   const { target, components, api } = described
   const { collection, action, property } = target
-  const build = () => ({
-    description,
-    ...buildResponseHeaders(described, status),
-    ...(content && { content: answerContent(described, status, content) }),
-  })
+  const body = () => content && { content: answerContent(described, status, content) }
+  // Some generators do not follow references to answers, and none makes anything of their headers.
+  if (components.isLight) return { description, ...body() }
+  const build = () => ({ description, ...buildResponseHeaders(described, status), ...body() })
   if (!content || !collection) return components.refer('responses', name, api, build)
   const part = toTypeName(content === 'bytes' ? (property ?? '') : (action?.name ?? ''))
   const of = content === 'count' && collection.groups.size === 0 ? '' : printItemType(collection)

@@ -138,6 +138,8 @@ function omitNames<T>(parts: Readonly<Record<string, T>>, names: readonly string
 function adapt(printed: Record<string, unknown>, def: SchemaDef, io: 'input' | 'output'): void {
   // An answer may have more: properties of another version, or what an action adds.
   if (io === 'output' && def.type === 'object' && !def.catchall) delete printed.additionalProperties
+  // An answer has it already.
+  if (io === 'output') delete printed.default
   // A key whose value may be undefined is not in the JSON.
   if (def.type === 'record' && def.valueType._zod.optout === 'optional') delete printed.required
   // `maxItems` says it too, and many tools take no schema that is false.

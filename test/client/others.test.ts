@@ -29,7 +29,7 @@ describe.skipIf(missing)('clients of other people', () => {
     server = await serve(api.handler)
     // Among their packages, so that these are found.
     folder = await mkdtemp(join(MODULES, '.run-'))
-    for (const name of ['fetch.ts', 'package.json', 'tsconfig.json'])
+    for (const name of ['fetch.ts', 'light.ts', 'package.json', 'tsconfig.json'])
       await cp(join(FOLDER, name), join(folder, name))
   })
 
@@ -46,8 +46,8 @@ describe.skipIf(missing)('clients of other people', () => {
     if (!block) throw new Error(`docs/client.md has no block with ${text}`)
     const source = block.text
       .replaceAll("'rest-conventions'", `'${join(ROOT, 'src/index.ts')}'`)
-      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/index.ts')}'`)
       .replaceAll("'rest-conventions/query'", `'${join(ROOT, 'src/client/tanstack-query.ts')}'`)
+      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/index.ts')}'`)
     await writeFile(join(folder, name), source)
   }
 
@@ -60,24 +60,30 @@ describe.skipIf(missing)('clients of other people', () => {
   }
 
   test('openapi-typescript with openapi-fetch, and TanStack Query: types compile strictly, calls work', async () => {
-    const document = await fetch(`${server.url}/v1/openapi.json`)
-    await writeFile(join(folder, 'openapi.json'), await document.text())
-    const made = await run(
-      join(MODULES, '.bin/openapi-typescript'),
-      'openapi.json',
-      '-o',
-      'schema.d.ts',
-      // What has a default need not be sent.
-      '--default-non-nullable=false',
-    )
-    expect(made).toContain('schema.d.ts')
+    for (const [name, query] of [
+      ['schema', ''],
+      ['light-schema', '?formats=json'],
+    ] as const) {
+      const document = await fetch(`${server.url}/v1/openapi.json${query}`)
+      await writeFile(join(folder, `${name}.json`), await document.text())
+      const made = await run(
+        join(MODULES, '.bin/openapi-typescript'),
+        `${name}.json`,
+        '-o',
+        `${name}.d.ts`,
+        // What has a default need not be sent.
+        '--default-non-nullable=false',
+      )
+      expect(made).toContain(`${name}.d.ts`)
+    }
     await writeBlock('query.ts', '@tanstack/query-core')
-    const [types, query, calls] = await Promise.all([
+    const [types, query, calls, light] = await Promise.all([
       run(join(MODULES, '.bin/tsc'), '-p', '.'),
       run(TSX, 'query.ts'),
       run(TSX, 'fetch.ts', server.url),
+      run(TSX, 'light.ts', server.url),
     ])
-    expect([types, query]).toEqual(['', '2'])
+    expect([types, query, light]).toEqual(['', '2', '["grey",[3]]'])
     expect(JSON.parse(calls)).toEqual([
       ['red'],
       1,

@@ -203,9 +203,9 @@ describe('the pages', () => {
     const api = defineApi({ collections: [things], pages: html })
     const { text } = await ask(api, '/docs?collection=things')
     expect(text).not.toContain('__schema')
-    expect(text).toContain('<a href="#schema-ThingInput.tree">ThingInput.tree</a>')
-    const tree = text.split('id="schema-ThingInput.tree"')[1]?.split('</details>')[0] ?? ''
-    expect(textOf(tree)).toContain('list of ThingInput.tree')
+    expect(text).toContain('<a href="#schema-TreeOfThingInput">TreeOfThingInput</a>')
+    const tree = text.split('id="schema-TreeOfThingInput"')[1]?.split('</details>')[0] ?? ''
+    expect(textOf(tree)).toContain('list of TreeOfThingInput')
   })
 
   it('say that a filter for a moment takes a day too', async () => {

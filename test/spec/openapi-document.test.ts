@@ -345,8 +345,8 @@ describe('the names of shared parts', () => {
     const { components } = openApiDocument(api) as unknown as Part // JSON is made of such parts
     const names = Object.keys(components?.schemas ?? {})
     // `z.json()` is any value.
-    const recursive = names.filter(name => name.includes('.'))
-    expect(recursive).toEqual(['Thing.tree', 'ThingInput.tree'])
+    const recursive = names.filter(name => name.includes('Of'))
+    expect(recursive).toEqual(['TreeOfThing', 'TreeOfThingInput'])
   })
 })
 
