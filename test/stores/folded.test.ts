@@ -204,6 +204,7 @@ describe.each(KINDS)('%s', (name, { open, database, earlier }) => {
     ])
     const before = await readRow(db, table, 1)
     const migrated = define(db, { table, migrate: true })
+    await Promise.all([migrated.api.open(), define(db, { table, migrate: true }).api.open()])
     expect(await migrated.find('megane')).toEqual(['Mégane'])
     expect(await migrated.find('no 449')).toEqual(['Nº 449'])
     expect(await readRow(db, table, 1)).toEqual({ ...before, ...folded('megane') })

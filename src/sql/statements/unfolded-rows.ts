@@ -84,9 +84,6 @@ export class UnfoldedRows {
       const statement = compile(database, sql`select ${selected} from ${from}${rows}${rest}`)
       return (await session.read(({ run }) => run(statement), options)).rows
     }
-    const bound = (operator: 'gt' | 'lte', value: Id): Filter => {
-      return { path: [id.name], operator, values: [value] }
-    }
     const matches = (row: Row) => {
       const folded = paths.map((_, at) => foldText(String(row[`rest_text_${at}`] ?? '')))
       return words.every(word => folded.some(each => each.includes(word)))
@@ -97,53 +94,72 @@ export class UnfoldedRows {
       throwIfAborted(options)
       // The end of the batch first: the filters may find few of its rows.
       const [end] = await read(ids, batch, rest)
-      if (end) batch.push(bound('lte', idOf(end)))
+      if (end) batch.push(bound(id, 'lte', idOf(end)))
       const rows = await read(sql.join([ids, ...texts]), [...where, ...batch])
       for (const row of rows) if (matches(row)) found.add(idOf(row))
       if (found.size > MAX_FOUND || performance.now() > until) throw tooMany(mapping)
       if (!end) return
-      batch = [bound('gt', idOf(end))]
+      batch = [bound(id, 'gt', idOf(end))]
       await takeTurn(true)
     }
   }
 
-  /** Folds all texts that are not. */
+  /** Folds all texts that are not, in the order of the ids. */
   async fold(session: StatementSession): Promise<void> {
     for (const column of this.#mapping.folded) {
-      let folded: boolean
+      let last: Id | undefined
       do {
-        folded = await session.write(runner => this.#foldSome(column, runner))
-      } while (folded)
+        last = await session.write(runner => this.#foldSome(column, last, runner))
+      } while (last !== undefined)
     }
   }
 
-  /** @returns whether there may be more. */
-  async #foldSome(column: Column, { run }: Runner): Promise<boolean> {
-    const { database, from, id, idValue, all, versionColumn = '' } = this.#mapping
-    const version = sql.id(versionColumn)
-    const statement = sql`select ${all} from ${from} where ${column.ref} is null limit ${BATCH_ROWS}`
-    const select = compile(database, statement)
-    const row = sql`(${idValue}, ${PLACEHOLDER}, ${PLACEHOLDER})`
-    // A row that is changed meanwhile is folded by that write, or emptied again.
-    const isSame = sql`${from}.${id.ref} = rest_given.column1 and ${from}.${version} = rest_given.column2`
-    const update = compile(
-      database,
-      sql`update ${from} set ${column.ref} = rest_given.column3 from (values ${repeat(row, BATCH_ROWS)}) as rest_given where ${isSame} and ${from}.${column.ref} is null`,
-    )
+  /**
+   * Folds all texts of some rows in which one is not folded.
+   * @param after the id after which they begin. Further rows are not looked for among those that were folded.
+   * @returns the last id; `undefined` where no row is left.
+   */
+  async #foldSome(column: Column, after: Id | undefined, { run }: Runner): Promise<Id | undefined> {
+    const mapping = this.#mapping
+    const { database, folded } = mapping
+    const update = compile(database, this.#printUpdate())
+    let last = after
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
-      const stored = (await run(select)).rows.map(each => this.#mapping.decode(each))
-      if (stored.length === 0) return false
-      const rows = stored.map(({ id: key, version: known, item }) => [
-        this.#mapping.encodeId(key),
-        known,
-        foldValue(item, column.folds ?? []),
-      ])
-      const { numAffectedRows } = await run(update, fillUp(rows, BATCH_ROWS).flat())
-      // Others are writing all of them.
-      if (numAffectedRows === 0n) return false
+      const select = compile(database, this.#printSelect(column, last))
+      const stored = (await run(select)).rows.map(row => mapping.decode(row))
+      if (stored.length === 0) return undefined
+      const keys = stored.map(({ id }) => mapping.encodeId(id))
+      const rows = stored.map(({ item }, at) => {
+        return [keys[at], ...folded.map(({ folds = [] }) => foldValue(item, folds))]
+      })
+      await run(update, [...fillUp(rows, BATCH_ROWS).flat(), ...fillUp(keys, BATCH_ROWS)])
+      last = stored.at(-1)?.id
     }
-    return true
+    return last
   }
+
+  /** Prints the statement that selects and locks rows in which one text is not folded. */
+  #printSelect({ ref }: Column, after: Id | undefined): Fragment {
+    const { from, id, all, database } = this.#mapping
+    const where = after === undefined ? [] : [bound(id, 'gt', after)]
+    const rows = whereClause([sql`${ref} is null`, buildCondition({ where }, this.#mapping)])
+    return sql`select ${all} from ${from}${rows} order by ${id.ref} limit ${BATCH_ROWS}${database.forUpdate}`
+  }
+
+  /** Prints the update with the parameters `[id, ...folded texts]` of each row, and all ids once more. */
+  #printUpdate(): Fragment {
+    const { from, id, idValue, folded } = this.#mapping
+    const given = (at: number) => sql.raw(`rest_given.column${at}`)
+    const set = folded.map((each, at) => sql`${each.ref} = ${given(at + 2)}`)
+    const row = sql`(${idValue}, ${sql.join(folded.map(() => PLACEHOLDER))})`
+    // The ids alone too: by the join PostgreSQL may read the whole table.
+    const isGiven = sql`${from}.${id.ref} in (${repeat(idValue, BATCH_ROWS)})`
+    return sql`update ${from} set ${sql.join(set)} from (values ${repeat(row, BATCH_ROWS)}) as rest_given where ${isGiven} and ${from}.${id.ref} = ${given(1)}`
+  }
+}
+
+function bound({ name }: Column, operator: 'gt' | 'lte', value: Id): Filter {
+  return { path: [name], operator, values: [value] }
 }
 
 function textName(at: number): Fragment {
