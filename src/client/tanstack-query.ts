@@ -22,6 +22,7 @@ import type {
   List,
   OperationsOf,
   Page,
+  Remote,
   Resource,
 } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
@@ -154,9 +155,15 @@ export type WriteMutations<D extends Def, Named> = {
 /** The queries and mutations of an api, by collection. */
 export type Queries<Named> = {
   readonly [N in keyof Named]: Named[N] extends { readonly def: infer D extends Def }
-    ? ReadQueries<ByClient<D>, Named> & WriteMutations<ByClient<D>, Named>
+    ? Declared<
+        ReadQueries<ByClient<D>, Named> & WriteMutations<ByClient<D>, Named>,
+        Remote<D, Named>
+      >
     : never
 }
+
+/** Those whose names the resource has: no operation that the declaration leaves out. */
+type Declared<All, Resource> = Pick<All, keyof All & (keyof Resource | 'key')>
 
 /**
  * Creates queries and mutations for TanStack Query, with the names of the client: `useQuery(q.cars.read(7).queryOptions())`.

@@ -280,6 +280,20 @@ describe('mutations', () => {
   })
 })
 
+test('there are queries and mutations of what is declared alone', () => {
+  const few = defineCollection({
+    name: 'few',
+    schema: z.object({ price: z.int() }),
+    store: memoryStore(),
+    operations: ['list', 'create'],
+  })
+  const small = defineApi({ collections: { few } })
+  const { few: of } = createQueries(createClient<typeof small>(line.url))
+  expectTypeOf<keyof typeof of>().toEqualTypeOf<'key' | 'list' | 'create'>()
+  expectTypeOf(q.cars).not.toHaveProperty('patchMany')
+  expectTypeOf(q.cars).toHaveProperty('search')
+})
+
 test('keys are plain data that begin with the name of the collection', () => {
   expect(q.cars.key).toEqual(['cars'])
   const { queryKey } = q.cars.list({ price: { gte: 1 } }).infiniteOptions()
