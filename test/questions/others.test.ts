@@ -18,6 +18,22 @@ const ORDERS = [
   { amount: 25, order_date: '2024-02-01', customer_id: 1 },
   { amount: 5, order_date: '2024-02-29' },
 ]
+const DIRECTORS = ['Lumière', 'Méliès']
+const FILMS = [
+  { title: 'Workers', year: 1895, director_id: 1 },
+  { title: 'Castle', year: 1896, director_id: 2 },
+  { title: 'Sallie', year: 1898 },
+]
+const ACTORS = ['Jehanne', 'Georges']
+const ROLES = [
+  { film_id: 2, actor_id: 1, character: 'Chico' },
+  { film_id: 2, actor_id: 2, character: 'Zeppo' },
+]
+const EMPLOYEES = [
+  { last_name: 'Taylor' },
+  { last_name: 'Johnson', supervisor_id: 1 },
+  { last_name: 'Miller', supervisor_id: 1 },
+]
 const AUTHORS = ['Rijk', 'Ada']
 const POSTS = [
   { title: 'Hello', category: 'news', views: 10, date_published: '1968-04-01', author_id: 1 },
@@ -76,11 +92,46 @@ beforeAll(async () => {
     search: ['title'],
     groups: ['category', 'date_published'],
   })
-  const all = defineApi({ collections: { people, customers, orders, authors, posts } })
+  const person = z.object({ last_name: z.string() })
+  const directors = defineCollection({
+    name: 'directors',
+    id,
+    schema: person,
+    store: memoryStore(),
+  })
+  const actors = defineCollection({ name: 'actors', id, schema: person, store: memoryStore() })
+  const films = defineCollection({
+    name: 'films',
+    id,
+    schema: z.object({ title: z.string(), year: z.int(), director_id: z.int().optional() }),
+    store: memoryStore(),
+    parents: { director_id: 'directors' },
+  })
+  const roles = defineCollection({
+    name: 'roles',
+    id,
+    schema: z.object({ film_id: z.int(), actor_id: z.int(), character: z.string() }),
+    store: memoryStore(),
+    relation: { film_id: 'films', actor_id: 'actors' },
+  })
+  const employees = defineCollection({
+    name: 'employees',
+    id,
+    schema: z.object({ last_name: z.string(), supervisor_id: z.int().optional() }),
+    store: memoryStore(),
+    parents: { supervisor_id: 'employees' },
+  })
+  const film = { directors, actors, films, roles, employees }
+  const all = defineApi({ collections: { people, customers, orders, authors, posts, ...film } })
   for (const each of PEOPLE) await all.collection(people).create(each)
   for (const name of CUSTOMERS) await all.collection(customers).create({ name })
   for (const each of ORDERS) await all.collection(orders).create(each)
   for (const name of AUTHORS) await all.collection(authors).create({ name })
+  for (const last_name of DIRECTORS) await all.collection(directors).create({ last_name })
+  for (const last_name of ACTORS) await all.collection(actors).create({ last_name })
+  for (const each of FILMS) await all.collection(films).create(each)
+  for (const each of ROLES) await all.collection(roles).create(each)
+  for (const each of EMPLOYEES) await all.collection(employees).create(each)
   for (const each of POSTS) await all.collection(posts).create(each)
   api = all
 })
@@ -138,6 +189,39 @@ const POSTGREST: Expected = {
   'customers?select=name,orders(amount)&orders.limit=1': [
     { name: 'Ann', orders: [{ amount: 10 }] },
     { name: 'Bob', orders: [{ amount: 20 }] },
+  ],
+  'films?select=title,director:directors(last_name)': [
+    { title: 'Workers', director: { last_name: 'Lumière' } },
+    { title: 'Castle', director: { last_name: 'Méliès' } },
+    { title: 'Sallie', director: null },
+  ],
+  'actors?select=last_name,films(title)': ACTORS.map(last_name => ({
+    last_name,
+    roles: [{ film: { title: 'Castle' } }],
+  })),
+  'actors?select=roles(character,films(title,year))': ['Chico', 'Zeppo'].map(character => ({
+    roles: [{ character, film: { title: 'Castle', year: 1896 } }],
+  })),
+  'employees?select=last_name,supervisor(last_name)&id=eq.3': {
+    last_name: 'Miller',
+    supervisor: { last_name: 'Taylor' },
+  },
+  'employees?select=last_name,supervisees(last_name)&id=eq.1': {
+    last_name: 'Taylor',
+    employees: [{ last_name: 'Johnson' }, { last_name: 'Miller' }],
+  },
+  'films?select=*,roles(*)&roles.character=in.(Chico,Harpo,Groucho)': [1],
+  'films?select=*,actors(*)&actors.limit=10&actors.offset=2': [1, 2, 3],
+  'films?select=title,actors!inner(last_name)&actors.last_name=eq.Jehanne': [
+    { title: 'Castle', roles: ACTORS.map(last_name => ({ actor: { last_name } })) },
+  ],
+  'films?select=title,actors()&actors.last_name=eq.Jehanne&actors=not.is.null': [
+    { title: 'Castle' },
+  ],
+  'films?select=title,actors(*)&actors=is.null': [{ title: 'Workers' }, { title: 'Sallie' }],
+  'films?select=title,actors(),directors()&or=(directors.not.is.null,actors.not.is.null)': [
+    { title: 'Workers' },
+    { title: 'Castle' },
   ],
   'orders?select=count()': { count: 4 },
   'orders?select=amount.sum()': [{ count: 4, sum: { amount: 60 } }],
