@@ -17,7 +17,6 @@ import {
   type ListOptions,
   type Shape,
   type Store,
-  type StoreMethods,
   throwIfAborted,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
@@ -101,16 +100,16 @@ abstract class TableCalls {
     return this.use((table, on) => work(table, on).catch(error => rethrow(error, table)))
   }
 
-  readonly get: StoreMethods['get'] = (...input) => this.find(...input)
+  readonly get: Required<Store>['get'] = (...input) => this.find(...input)
 
-  readonly list: StoreMethods['list'] = (selection, slice, mode, call) =>
+  readonly list: Required<Store>['list'] = (selection, slice, mode, call) =>
     this.#read(
       selection,
       ({ reads }, on, wanted) => reads.list(on, wanted, slice, mode, call),
       call,
     )
 
-  readonly count: StoreMethods['count'] = async (filters, mode, call) => {
+  readonly count: Required<Store>['count'] = async (filters, mode, call) => {
     throwIfAborted(call)
     if (mode === 'none') return undefined
     return this.#read(
@@ -120,10 +119,10 @@ abstract class TableCalls {
     )
   }
 
-  readonly countBy: StoreMethods['countBy'] = (filters, grouping, call) =>
+  readonly countBy: Required<Store>['countBy'] = (filters, grouping, call) =>
     this.#read(filters, ({ countBy }, on, wanted) => countBy(on, wanted, grouping, call), call)
 
-  readonly stream: StoreMethods['stream'] = (selection, call) => {
+  readonly stream: Required<Store>['stream'] = (selection, call) => {
     let key: KeySlice['key']
     let ended = false
     return iterate(async () => {
@@ -140,35 +139,35 @@ abstract class TableCalls {
     })
   }
 
-  readonly create: StoreMethods['create'] = (...input) =>
+  readonly create: Required<Store>['create'] = (...input) =>
     this.#write(({ creates }, on) => creates.create(on, ...input))
 
-  readonly update: StoreMethods['update'] = (...input) =>
+  readonly update: Required<Store>['update'] = (...input) =>
     this.#write(({ rows }, on) => rows.update(on, ...input))
 
-  readonly delete: StoreMethods['delete'] = (...input) =>
+  readonly delete: Required<Store>['delete'] = (...input) =>
     this.#write(({ rows }, on) => rows.delete(on, ...input))
 
-  readonly getMany: StoreMethods['getMany'] = (...input) =>
+  readonly getMany: Required<Store>['getMany'] = (...input) =>
     this.use(({ sets }, on) => sets.getMany(on, ...input))
 
-  readonly listEach: StoreMethods['listEach'] = (path, ids, selection, limit, call) =>
+  readonly listEach: Required<Store>['listEach'] = (path, ids, selection, limit, call) =>
     this.#read(
       selection,
       ({ each }, on, wanted) => each.list(on, [path, ids, wanted, limit], call),
       call,
     )
 
-  readonly createAll: StoreMethods['createAll'] = (...input) =>
+  readonly createAll: Required<Store>['createAll'] = (...input) =>
     this.#write(({ creates }, on) => creates.createAll(on, ...input))
 
-  readonly updateAll: StoreMethods['updateAll'] = (...input) =>
+  readonly updateAll: Required<Store>['updateAll'] = (...input) =>
     this.#write(({ updateAll }, on) => updateAll(on, ...input))
 
-  readonly deleteAll: StoreMethods['deleteAll'] = (...input) =>
+  readonly deleteAll: Required<Store>['deleteAll'] = (...input) =>
     this.#write(({ sets }, on) => sets.deleteAll(on, ...input))
 
-  readonly complete: StoreMethods['complete'] = (...input) =>
+  readonly complete: Required<Store>['complete'] = (...input) =>
     this.use(({ records }, on) => records.complete(on, ...input))
 }
 
@@ -199,7 +198,7 @@ class SqlStore extends TableCalls implements Store {
     })
   }
 
-  readonly attach: StoreMethods['attach'] = next => {
+  readonly attach: Required<Store>['attach'] = next => {
     const merged = this.#shape ? mergeShapes(this.#shape, next) : next
     // Throws a TypeError for fields that no table can hold.
     tableStatements(new TableMapping(merged, this.#sql, this.#options))
@@ -207,21 +206,21 @@ class SqlStore extends TableCalls implements Store {
     this.#forgetTable()
   }
 
-  readonly relate: StoreMethods['relate'] = references => {
+  readonly relate: Required<Store>['relate'] = references => {
     if (this.#relations.add(references, this.#table !== undefined)) this.#forgetTable()
   }
 
-  readonly keepsReference: StoreMethods['keepsReference'] = field =>
+  readonly keepsReference: Required<Store>['keepsReference'] = field =>
     this.#table?.kept.has(field) ?? false
 
-  readonly takesCreates: StoreMethods['takesCreates'] = () => this.#table?.takesCreates ?? true
+  readonly takesCreates: Required<Store>['takesCreates'] = () => this.#table?.takesCreates ?? true
 
-  readonly open: StoreMethods['open'] = () => this.use(async () => undefined)
+  readonly open: Required<Store>['open'] = () => this.use(async () => undefined)
 
-  readonly claim: StoreMethods['claim'] = (...input) =>
+  readonly claim: Required<Store>['claim'] = (...input) =>
     this.use(({ records }, on) => records.claim(on, ...input))
 
-  readonly transaction: StoreMethods['transaction'] = async (stores, work, call = {}) => {
+  readonly transaction: Required<Store>['transaction'] = async (stores, work, call = {}) => {
     const participants = stores.map(each => {
       if (each instanceof SqlStore && each.database === this.database) return each
       throw new TypeError('A transaction takes stores of one database: those with the same Kysely')
@@ -247,7 +246,7 @@ class SqlStore extends TableCalls implements Store {
     }
   }
 
-  readonly close: StoreMethods['close'] = async () => {
+  readonly close: Required<Store>['close'] = async () => {
     if (this.#closed) return
     this.#closed = true
     if (this.#running === 0) return
@@ -329,7 +328,7 @@ class StoreInTransaction extends TableCalls implements Store {
     if (table.status === 'fulfilled') setMapping(this, table.value.mapping)
   }
 
-  readonly keepsReference: StoreMethods['keepsReference'] = field =>
+  readonly keepsReference: Required<Store>['keepsReference'] = field =>
     this.#table.status === 'fulfilled' && this.#table.value.kept.has(field)
 
   protected override async use<T>(work: TableWork<T>): Promise<T> {

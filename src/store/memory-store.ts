@@ -22,7 +22,6 @@ import {
   type KeepOptions,
   type Store,
   type Stored,
-  type StoreMethods,
   type StoreOptions,
   type StoreWriteOptions,
   throwIfAborted,
@@ -80,14 +79,14 @@ export class MemoryStore implements Store {
     return this.#rows?.source.examined ?? 0
   }
 
-  readonly attach: StoreMethods['attach'] = shape => {
+  readonly attach: Required<Store>['attach'] = shape => {
     if (this.#rows) this.#rows.reshape(mergeShapes(this.#rows.shape, shape))
     else this.#rows = new MemoryRows(shape, this.#clock)
   }
 
-  readonly get: StoreMethods['get'] = (id, options) => this.#open(options).get(id)
+  readonly get: Required<Store>['get'] = (id, options) => this.#open(options).get(id)
 
-  readonly list: StoreMethods['list'] = (selection, slice, mode, options) => {
+  readonly list: Required<Store>['list'] = (selection, slice, mode, options) => {
     const { source } = this.#open(options)
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
@@ -95,36 +94,37 @@ export class MemoryStore implements Store {
     return cutPage(page, slice, options?.maxBytes)
   }
 
-  readonly count: StoreMethods['count'] = (filters, mode, options) => {
+  readonly count: Required<Store>['count'] = (filters, mode, options) => {
     const { source } = this.#open(options)
     return mode === 'none' ? undefined : countSelection(filters, source)
   }
 
-  readonly countBy: StoreMethods['countBy'] = (filters, grouping, options) =>
+  readonly countBy: Required<Store>['countBy'] = (filters, grouping, options) =>
     groupSelection(filters, grouping, this.#open(options).source, options)
 
-  readonly stream: StoreMethods['stream'] = (selection, options) => this.#stream(selection, options)
+  readonly stream: Required<Store>['stream'] = (selection, options) =>
+    this.#stream(selection, options)
 
-  readonly create: StoreMethods['create'] = (values, options) =>
+  readonly create: Required<Store>['create'] = (values, options) =>
     this.#inTurn(() => this.#create(values, options))
 
-  readonly update: StoreMethods['update'] = (id, version, values, options) =>
+  readonly update: Required<Store>['update'] = (id, version, values, options) =>
     this.#inTurn(() => this.#update(id, version, values, options))
 
-  readonly delete: StoreMethods['delete'] = (id, version, options) =>
+  readonly delete: Required<Store>['delete'] = (id, version, options) =>
     this.#inTurn(() => this.#delete(id, version, options))
 
-  readonly getMany: StoreMethods['getMany'] = (ids, options) => {
+  readonly getMany: Required<Store>['getMany'] = (ids, options) => {
     const rows = this.#open(options)
     return ids.map(id => rows.get(id))
   }
 
-  readonly listEach: StoreMethods['listEach'] = (...[path, ids, selection, limit, options]) => {
+  readonly listEach: Required<Store>['listEach'] = (...[path, ids, selection, limit, options]) => {
     const rows = this.#open(options)
     return findEach([path, ids, selection, limit], rows.source, id => rows.get(id))
   }
 
-  readonly createAll: StoreMethods['createAll'] = (values, options) =>
+  readonly createAll: Required<Store>['createAll'] = (values, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       return writeEach(
@@ -134,7 +134,7 @@ export class MemoryStore implements Store {
       )
     })
 
-  readonly updateAll: StoreMethods['updateAll'] = (changes, options) =>
+  readonly updateAll: Required<Store>['updateAll'] = (changes, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       const found = findUnchanged(changes, id => rows.get(id))
@@ -148,7 +148,7 @@ export class MemoryStore implements Store {
       )
     })
 
-  readonly deleteAll: StoreMethods['deleteAll'] = (items, options) =>
+  readonly deleteAll: Required<Store>['deleteAll'] = (items, options) =>
     this.#inTurn(() => {
       const rows = this.#open(options)
       if (!areAtVersions(items, id => rows.get(id))) return false
@@ -156,12 +156,12 @@ export class MemoryStore implements Store {
       return true
     })
 
-  readonly claim: StoreMethods['claim'] = (key, fingerprint, options) => {
+  readonly claim: Required<Store>['claim'] = (key, fingerprint, options) => {
     this.#open(options)
     return this.#records.claim(key, fingerprint)
   }
 
-  readonly complete: StoreMethods['complete'] = (key, answer, options) => {
+  readonly complete: Required<Store>['complete'] = (key, answer, options) => {
     this.#open(options)
     this.#complete(key, answer, options)
   }

@@ -398,6 +398,3 @@ export interface Store {
    */
   close(): Promise<void>
 }
-
-/** The members of a store, each there. */
-export type StoreMethods = Required<Store>
