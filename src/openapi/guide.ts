@@ -1,6 +1,6 @@
 // `/llms.txt`: an api in one short text, for language models and for people in a hurry (llmstxt.org).
 
-import { toUriTemplate } from '../model/compile/routes.ts'
+import { type Route, toUriTemplate } from '../model/compile/routes.ts'
 import type {
   ApiDefinition,
   CollectionDefinition,
@@ -23,13 +23,14 @@ export function printGuide(
   const version = options.version ?? api.defaultVersion
   const collections = [...version.collections.values()].flatMap(each => options.see(each) ?? [])
   const root = version.name === '' ? '' : `/${version.name}`
+  const routes = groupRoutes(api, options)
   const description = info.description === undefined ? '' : `\n> ${info.description}\n`
   const tail = [
     '',
     `The whole, as OpenAPI: ${root}${OPENAPI_PATH}?formats=json. It is short for programs; without \`formats\` it has all.`,
     '',
     ...listRules(api, version, collections),
-    ...collections.flatMap(collection => describeCollection(api, collection, options)),
+    ...collections.flatMap(each => describeCollection(each, routes.get(each.name) ?? [], options)),
     '',
   ]
   return { head: `# ${info.title}\n${description}\nAddress: `, tail: tail.join('\n') }
@@ -65,15 +66,25 @@ function listRules(
   ]
 }
 
+/** Lists the routes of each collection by its name, without those of files. */
+function groupRoutes(api: ApiDefinition, options: PathOptions): ReadonlyMap<string, Route[]> {
+  const groups = new Map<string, Route[]>()
+  for (const route of listPaths(api, { ...options, isLight: true })) {
+    const { collection, kind } = route.target
+    if (!collection || kind === 'blob') continue
+    const group = groups.get(collection.name) ?? []
+    group.push(route)
+    groups.set(collection.name, group)
+  }
+  return groups
+}
+
 function describeCollection(
-  api: ApiDefinition,
   collection: CollectionDefinition,
+  routes: readonly Route[],
   options: PathOptions,
 ): string[] {
   const { name, description, actions, relations } = collection
-  const routes = [...listPaths(api, { ...options, isLight: true })].filter(
-    ({ target }) => target.collection?.name === name && target.kind !== 'blob',
-  )
   const paths = routes.map(({ pattern, methods }) => {
     const listed = [...methods].filter(([method]) => method !== 'HEAD' && method !== 'QUERY')
     const words = listed.map(([method, operation]) => {
