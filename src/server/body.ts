@@ -101,8 +101,10 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
     throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
   }
   const text = headers['content-type']
-  const type = text === undefined ? undefined : mediaTypes.get(text, parseMediaType)
-  const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
+  const { type, format } =
+    text === undefined
+      ? { type: undefined, format: chooseReader(formats, undefined, extension) }
+      : findReader(formats)(text)
   const items = format ? undefined : chooseItemsReader(context, type)
   if (items) return { format: items, type, lines: [] }
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
@@ -135,7 +137,21 @@ function chooseItemsReader(
   return format?.readItems && { ...format, read: format.readItems }
 }
 
-const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
+/** What is remembered of a `Content-Type`. */
+interface Known {
+  readonly type: MediaType | undefined
+  readonly format: Reader | undefined
+}
+
+/** Parses a `Content-Type` and finds its format; both are absent of a malformed one. */
+const findReader = memoize((formats: ApiDefinition['formats']) => {
+  const known = new Remembered<Known>(200, 128)
+  return (text: string) =>
+    known.get(text, () => {
+      const type = parseMediaType(text)
+      return { type, format: type && chooseReader(formats, type) }
+    })
+})
 
 /**
  * Reads and decodes a body into the context, with the methods that a form names.
