@@ -60,6 +60,8 @@ describe.skipIf(missing)('linters', { timeout: 180_000 }, () => {
       'cars-3.1': openApiDocument(cars),
       'cars-3.2': openApiDocument(cars, { openapi: '3.2' }),
       everything: openApiDocument(everything()),
+      'cars-light': openApiDocument(cars, { formats: ['json'] }),
+      'everything-light': openApiDocument(everything(), { formats: ['json'] }),
     }
     for (const [name, document] of Object.entries(documents)) {
       const file = join(folder, `${name}.json`)
