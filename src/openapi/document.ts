@@ -19,6 +19,10 @@ import { describeSchemes } from './security.ts'
 export const OPENAPI_PATH = '/openapi.json'
 export const DOCS_PATH = '/docs'
 
+/** Where the forms of the documentation send requests, and the parameter that names the path they are for. */
+export const TRY_PATH = `${DOCS_PATH}/try`
+export const TRY_PARAMETER = '_path'
+
 /** The versions of OpenAPI that a document is printed as. */
 export const OPENAPI_VERSIONS = ['3.1', '3.2'] as const
 

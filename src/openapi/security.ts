@@ -2,9 +2,18 @@
 import { type AccessRule, listScopes } from '../auth/access.ts'
 import type { Scheme } from '../auth/scheme.ts'
 
+/** A security scheme: of HTTP, by its name there, or a header of its own. */
+export interface SecurityScheme {
+  readonly type: 'apiKey' | 'http'
+  readonly scheme?: string
+  readonly in?: 'header'
+  readonly name?: string
+  readonly description?: string
+}
+
 /** Names each scheme and describes it as a security scheme. */
-export function describeSchemes(schemes: readonly Scheme[]): ReadonlyMap<string, object> {
-  const described = new Map<string, object>()
+export function describeSchemes(schemes: readonly Scheme[]): ReadonlyMap<string, SecurityScheme> {
+  const described = new Map<string, SecurityScheme>()
   for (const scheme of schemes) {
     const name = scheme.name.toLowerCase().replace(/[^a-z0-9._-]/g, '-')
     let key = name
@@ -14,7 +23,7 @@ export function describeSchemes(schemes: readonly Scheme[]): ReadonlyMap<string,
   return described
 }
 
-function describeScheme({ name, headers, issuer }: Scheme): object {
+function describeScheme({ name, headers, issuer }: Scheme): SecurityScheme {
   const [header, ...others] = headers ?? []
   const isOwnHeader = header !== undefined && !/^(?:authorization|cookie)$/i.test(header)
   if (isOwnHeader && others.length === 0) return { type: 'apiKey', in: 'header', name: header }

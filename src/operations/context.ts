@@ -383,4 +383,18 @@ export interface DocsPrinter {
    * @throws HttpError
    */
   print(document: Item, root: string, context: RequestContext): string
+  /**
+   * Prints the answer to a request that a form has sent to `try` below the documentation, with the path in `_path`. A
+   * form sends its controls there as to the path itself. Default: nothing is there.
+   */
+  printAnswer?(answer: TriedAnswer, root: string, context: RequestContext): string
+}
+
+/** The answer to a request that was tried on a page of the documentation. */
+export interface TriedAnswer extends Omit<HttpResponse, 'body'> {
+  /** The request that was tried. Where it was refused early, only the start of it was read. */
+  readonly tried: RequestContext
+  /** A body of text, up to 64 KiB of it; absent of any other. */
+  readonly text: string | undefined
+  readonly isCut: boolean
 }

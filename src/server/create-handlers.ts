@@ -9,9 +9,10 @@ import { compileBatches } from './batch/batch.ts'
 import { compileDocuments } from './documents.ts'
 import { compileEndpoints, compileNotFound } from './endpoint.ts'
 import { type Fetch, fetchHandler } from './fetch-handler.ts'
-import type { ServerRuntime } from './handle.ts'
+import { answer, type ServerRuntime } from './handle.ts'
 import { type Handler, nodeHandler } from './node-handler.ts'
 import { belowPrefix } from './request-head.ts'
+import type { AnswerRequest } from './try-it.ts'
 
 /** The two ways into an api. */
 export interface Handlers {
@@ -27,7 +28,8 @@ export function createHandlers(
   pages?: Pages | undefined,
 ): Handlers & { readonly runtime: Runtime } {
   const router = buildRouter(api, route => compileEndpoints(api, route))
-  const documents = new Map([...compileDocuments(api, pages), ...compileBatches(api)])
+  const answerTried: AnswerRequest = context => answer(runtime, context)
+  const documents = new Map([...compileDocuments(api, pages, answerTried), ...compileBatches(api)])
   for (const path of documents.keys()) {
     const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))

@@ -10,7 +10,7 @@ import { isConditional } from '../http/methods.ts'
 import { single } from '../http/parameters.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import { AS_JSON } from '../negotiate.ts'
-import { DOCS_PATH, OPENAPI_PATH } from '../openapi/document.ts'
+import { DOCS_PATH, OPENAPI_PATH, TRY_PATH } from '../openapi/document.ts'
 import { findFormats } from '../openapi/formats.ts'
 import { GUIDE_PATH } from '../openapi/guide.ts'
 import { METADATA_PATH } from '../operations/authorize.ts'
@@ -23,6 +23,7 @@ import { requireDiskSpace } from './disk-full.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
 import { readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
+import { type AnswerRequest, compileTry } from './try-it.ts'
 
 /** A document at a path. */
 interface ServedDocument {
@@ -58,12 +59,38 @@ export interface DocumentEndpoint extends Endpoints {
 export function compileDocuments(
   api: ApiDefinition,
   pages: Pages | undefined,
+  answer: AnswerRequest,
 ): ReadonlyMap<string, DocumentEndpoint> {
-  const endpoints = [...listDocuments(api, pages?.docs)].flatMap(([path, document]) => {
-    const endpoint = compileDocument(api, path, document)
-    return [[path, endpoint] as const, [`${path}/`, endpoint] as const]
+  const compiled = [...listDocuments(api, pages?.docs)].map(
+    ([path, document]) => [path, compileDocument(api, path, document)] as const,
+  )
+  const tries = listTries(api, pages?.docs, answer)
+  return new Map(
+    [...compiled, ...tries].flatMap(([path, endpoint]) => [
+      [path, endpoint],
+      [`${path}/`, endpoint],
+    ]),
+  )
+}
+
+function listTries(
+  api: ApiDefinition,
+  printer: DocsPrinter | undefined,
+  answer: AnswerRequest,
+): (readonly [path: string, DocumentEndpoint])[] {
+  if (!printer?.printAnswer) return []
+  return listRoots(api).map(([root]) => {
+    const route = api.prefix + root + TRY_PATH
+    const endpoints = compileTry(api, root, printer, answer)
+    return [route, { route, addressed: true, ...endpoints }]
   })
-  return new Map(endpoints)
+}
+
+/** Lists the roots that are described: that of the api, and that of each version that has one. */
+function listRoots({ versions }: ApiDefinition) {
+  return [undefined, ...versions.filter(({ name }) => name !== '')].map(
+    version => [version ? printRoot(version) : '', version] as const,
+  )
 }
 
 const METHODS = 'GET, HEAD, OPTIONS'
@@ -106,15 +133,14 @@ function* listDocuments(
   api: ApiDefinition,
   printer: DocsPrinter | undefined,
 ): Generator<readonly [path: string, ServedDocument]> {
-  const { prefix, versions } = api
+  const { prefix } = api
   const metadata = describeResource(api)
   if (metadata) {
     // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
     yield [prefix + METADATA_PATH, metadata]
     yield [METADATA_PATH + prefix, metadata]
   }
-  for (const version of [undefined, ...versions.filter(({ name }) => name !== '')]) {
-    const root = version ? printRoot(version) : ''
+  for (const [root, version] of listRoots(api)) {
     const descriptions = new Descriptions(api, version)
     yield [prefix + root + OPENAPI_PATH, openApi(api, descriptions)]
     yield [prefix + root + GUIDE_PATH, guide(descriptions)]

@@ -38,7 +38,15 @@ export function handle(
   request: ReceivedRequest,
   fallThrough = false,
 ): Awaitable<HttpResponse | undefined> {
-  const context = new RequestContext(runtime, request, '', false)
+  return answer(runtime, new RequestContext(runtime, request, '', false), fallThrough)
+}
+
+/** Answers the request of a new context, as {@link handle} does: what it was is known afterwards. */
+export function answer(
+  runtime: ServerRuntime,
+  context: RequestContext,
+  fallThrough = false,
+): Awaitable<HttpResponse | undefined> {
   try {
     const steps = beginRequest(runtime, context, fallThrough)
     if (!steps) return undefined

@@ -1,6 +1,7 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
 import { STATUS_CODES } from 'node:http'
 import type { Item } from '../../base/values.ts'
+import { TRY_PARAMETER } from '../../openapi/document.ts'
 import { makeSample } from '../../openapi/samples.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw } from '../markup.ts'
@@ -177,8 +178,8 @@ function printTry(operation: DocsOperation, view: DocsView): Part {
   const { method, path, operationId } = operation
   const filled = fillPath(operation, view)
   if (filled === undefined) return undefined
-  const href = view.base + filled
-  if (method === 'GET') return printQueryForm(operation, href)
+  if (method === 'GET') return printQueryForm(operation, view, filled)
+  const href = `${view.tryPath}?${new URLSearchParams([[TRY_PARAMETER, filled]])}`
   const fields = view.findFields(path, method)
   const kind = method === 'DELETE' ? 'delete' : 'action'
   const action: FormAction = { name: operationId, kind, method, href, fields }
@@ -198,7 +199,11 @@ function printPatchForms(action: FormAction, fields: Fields): Markup {
 }
 
 /** Prints a form for a query; the server ignores the parameters that stay empty. */
-function printQueryForm({ operationId, parameters }: DocsOperation, href: string): Markup {
+function printQueryForm(
+  { operationId, parameters }: DocsOperation,
+  { tryPath }: DocsView,
+  path: string,
+): Markup {
   const controls = parameters.flatMap(({ name, schema, required, in: place }) => {
     if (place !== 'query') return []
     const id = controlId(operationId, name)
@@ -209,7 +214,7 @@ function printQueryForm({ operationId, parameters }: DocsOperation, href: string
       : markup`<input type="text"${attributes}>`
     return [markup`<div class="field"><label for="${id}">${name}</label>${control}</div>`]
   })
-  return markup`<form method="get" action="${href}">${controls.length > 0 && markup`<div class="fields">${controls}</div>`}<p><button>GET</button></p></form>`
+  return markup`<form method="get" action="${tryPath}">${hidden(TRY_PARAMETER, path)}${controls.length > 0 && markup`<div class="fields">${controls}</div>`}<p><button>GET</button></p></form>`
 }
 
 function printLines(operation: DocsOperation, view: DocsView): Markup {
@@ -230,7 +235,7 @@ function printLines(operation: DocsOperation, view: DocsView): Markup {
     type: body?.type,
     body: body?.schema && makeSample(body.schema),
     files,
-    needsCredentials: needsCredentials(operation),
+    credentials: needsCredentials(operation) ? view.credentials : undefined,
     isConditional: parameters.some(({ name }) => name === 'If-Match'),
   }
   const call = name !== undefined && !path.includes('{parent}') && printCall(sample)

@@ -1,5 +1,7 @@
 // The lines of the documentation to copy: a request for curl, and a call of the client.
+import type { Scheme } from '../../auth/scheme.ts'
 import { type Item, isObject, type Json } from '../../base/values.ts'
+import { describeSchemes, type SecurityScheme } from '../../openapi/security.ts'
 
 /** One operation with the values that its lines have. */
 export interface Sample {
@@ -17,7 +19,8 @@ export interface Sample {
   readonly body: Json | undefined
   /** The properties of the body that are files: it is sent as multipart. */
   readonly files: readonly string[]
-  readonly needsCredentials: boolean
+  /** The option for credentials. */
+  readonly credentials: string | undefined
   /** Whether the operation takes `If-Match`. */
   readonly isConditional: boolean
 }
@@ -30,7 +33,7 @@ export function printCurl(sample: Sample): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) parameters.set(name, String(value))
   parts.push(quote(query ? `${url}?${parameters}` : url))
-  if (sample.needsCredentials) parts.push(`-H ${quote('Authorization: Bearer TOKEN')}`)
+  if (sample.credentials !== undefined) parts.push(sample.credentials)
   if (sample.isConditional) parts.push(`-H ${quote('If-Match: "ETAG"')}`)
   if (files.length > 0) {
     for (const [name, value] of Object.entries(Object(body))) {
@@ -43,7 +46,21 @@ export function printCurl(sample: Sample): string {
   return parts.join(' ')
 }
 
-function quote(text: string): string {
+/** Chooses the option for credentials: those of a bearer scheme, which a form cannot send, else of the first scheme. */
+export function chooseCredentials(schemes: readonly Scheme[]): string | undefined {
+  const [first, ...others] = [...describeSchemes(schemes).values()].map(printCredentials)
+  return others.find(option => option === BEARER) ?? first
+}
+
+const BEARER = '-H "Authorization: Bearer $TOKEN"'
+
+/** The shell puts `$TOKEN` in: the line can be shown and kept. Of a password curl asks for it. */
+function printCredentials({ type, scheme = '', name }: SecurityScheme): string {
+  if (type === 'apiKey') return `-H "${name}: $TOKEN"`
+  return scheme === 'basic' ? '-u "$USER"' : BEARER
+}
+
+export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 

@@ -3,9 +3,10 @@
 import { memoize } from '../../base/memoize.ts'
 import { listRoutes, toUriTemplate } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
-import { DOCS_PATH, OPENAPI_PATH } from '../../openapi/document.ts'
+import { DOCS_PATH, OPENAPI_PATH, TRY_PATH } from '../../openapi/document.ts'
 import type { RequestContext } from '../../operations/context.ts'
 import { findInputFields } from '../pages/build-page-view.ts'
+import { chooseCredentials } from './docs-samples.ts'
 
 const findRoutes = memoize(
   ({ versions }: ApiDefinition) =>
@@ -30,6 +31,10 @@ export function buildDocsView(root: string, { api, base, parameters }: RequestCo
     base: path,
     url: base.replace(/\/$/, ''),
     openapi: path + root + OPENAPI_PATH,
+    /** Where forms send requests that are tried. */
+    tryPath: path + root + TRY_PATH,
+    /** The option of curl for credentials; absent without schemes. */
+    credentials: chooseCredentials(api.schemes),
     /** The collection of the page; absent for the first page. */
     tag: values.get('collection'),
     /** The parameters of the page's query. */

@@ -6,6 +6,7 @@ import type { DocsPrinter } from '../../operations/context.ts'
 import { type Markup, markup, type Part } from '../markup.ts'
 import { printFrame } from '../pages/page.ts'
 import { DOCS_STYLE, STYLE } from '../style.ts'
+import { printAnswerContent } from './docs-answer.ts'
 import {
   type DocsOperation,
   type DocsParameter,
@@ -51,19 +52,39 @@ export const docs: DocsPrinter = {
     // `buildDocument` makes documents of this shape.
     const document = resolveReferences(printed) as Document
     const { info, tags } = document
-    const { tag, href, base } = view
+    const { tag, href } = view
     if (tag !== undefined && !tags.some(({ name }) => name === tag)) throw noSuchPath(context)
-    return printFrame({
-      title: tag === undefined ? info.title : `${tag} · ${info.title}`,
-      style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
-      breadcrumbs: [
-        { name: info.title, href: `${base}/` },
-        { name: 'Documentation', href },
-        ...(tag === undefined ? [] : [{ name: tag, href: toPage(href, tag) }]),
-      ],
-      content: tag === undefined ? printOverview(document, view) : printTag(document, view, tag),
+    return printDocsPage(
+      info.title,
+      view,
+      tag === undefined ? printOverview(document, view) : printTag(document, view, tag),
+      tag === undefined ? undefined : { name: tag, href: toPage(href, tag) },
+    )
+  },
+  printAnswer(answer, root, context) {
+    const view = buildDocsView(root, context)
+    return printDocsPage(context.api.info.title, view, printAnswerContent(answer, view), {
+      name: 'Answer',
     })
   },
+}
+
+function printDocsPage(
+  title: string,
+  { href, base }: DocsView,
+  content: Markup,
+  current?: { readonly name: string; readonly href?: string },
+): string {
+  return printFrame({
+    title: current ? `${current.name} · ${title}` : title,
+    style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
+    breadcrumbs: [
+      { name: title, href: `${base}/` },
+      { name: 'Documentation', href },
+      ...(current ? [current] : []),
+    ],
+    content,
+  })
 }
 
 /** The address of a collection's page. */

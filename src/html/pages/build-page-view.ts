@@ -97,7 +97,7 @@ function listItems(representation: Representation): readonly Item[] {
 }
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
-function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
+export function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
   if (!target?.collection) return submitted
   const { hidden } = toWhole(target.collection)
   if (hidden.size === 0) return submitted

@@ -1,8 +1,6 @@
 // The steps of a batch, each as an ordinary request one floor below its endpoint, in one transaction.
 
 import { HttpError } from '../../errors.ts'
-import type { ReceivedRequest, RequestHeaders } from '../../http/message.ts'
-import { createHeaders } from '../../http/request-headers.ts'
 import { AS_JSON } from '../../negotiate.ts'
 import { authorize, listAuthorizedMethods } from '../../operations/authorize.ts'
 import {
@@ -16,6 +14,7 @@ import { runInTransaction } from '../../operations/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/running-transaction.ts'
 import type { Id } from '../../store/store.ts'
 import { type PlainAnswer, toAnswer } from '../answer.ts'
+import { InnerRequest } from '../inner-request.ts'
 import { prepareOperation } from '../request-head.ts'
 import {
   addStep,
@@ -36,45 +35,13 @@ export type DoneStep = PlainAnswer & {
   readonly view?: string | undefined
 }
 
-/** The request of a step: it ends with that of its batch. */
-class StepRequest implements ReceivedRequest {
-  readonly target: string
-  readonly prefix = ''
-  readonly headers: RequestHeaders
-  readonly headerCount = 0
-  readonly body = undefined
-  readonly address: string | undefined
-  readonly secure: boolean | undefined
-  readonly needsHost = false
-  readonly method: string
-  readonly #outer: ReceivedRequest
-
-  constructor(outer: ReceivedRequest, { method, path, query, headers }: ParsedStep) {
-    this.#outer = outer
-    this.method = method
-    this.target = query === '' ? path : `${path}?${query}`
-    this.headers = Object.assign(createHeaders(), headers)
-    this.address = outer.address
-    this.secure = outer.secure
-  }
-
-  get signal(): AbortSignal {
-    return this.#outer.signal
-  }
-
-  get aborted(): boolean {
-    return this.#outer.aborted
-  }
-
-  abort(reason: Error): void {
-    this.#outer.abort(reason)
-  }
-}
-
 /** Creates the context of a step, as far as it is known before its turn. */
 function createContext(batch: RequestContext, step: ParsedStep): CollectionContext {
   const { runtime, request, base, authenticated, principal } = batch
-  const context = new RequestContext(runtime, new StepRequest(request, step), base, false)
+  const { method, path, query, headers } = step
+  const target = query === '' ? path : `${path}?${query}`
+  const inner = new InnerRequest(request, { method, target, headers })
+  const context = new RequestContext(runtime, inner, base, false)
   return Object.assign(context, {
     match: step.match,
     target: step.match.target,
