@@ -117,7 +117,7 @@ function tooLong(message: string): HttpError {
   return new HttpError(400, [{ message, field: 'accept', type: 'header_too_long' }])
 }
 
-/** Results by `Accept`: negotiator takes a third of the time of a read. */
+/** Results by `Accept`: negotiator is dear (docs/decisions/kept-results.md). */
 const remembered = memoize(
   (_formats: readonly Format[]) => new Remembered<Negotiated | undefined>(200, 256),
 )

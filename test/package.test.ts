@@ -129,7 +129,7 @@ test('the package holds the build, its sources and its documents, nothing else',
     'LICENSE',
     'README.md',
     'bench/growth.svg',
-    ...(await readdir(join(ROOT, 'docs'))).sort().map(name => `docs/${name}`),
+    ...(await files(join(ROOT, 'docs'))).map(name => `docs/${name}`),
     'package.json',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))

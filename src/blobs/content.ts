@@ -8,7 +8,7 @@ export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Puts chunks that were read ahead before the rest. No generator: it would cost uploads 15 %. */
+/** Puts chunks that were read ahead before the rest. No generator: it would add a promise for each chunk. */
 export function prependChunks<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
   return {
     [Symbol.asyncIterator]() {

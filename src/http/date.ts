@@ -9,7 +9,7 @@ const FORMS = [
   /^(?<weekday>\w{3}) (?<month>\w{3}) (?<day>[ \d]\d) (?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2}) (?<year>\d{4})$/,
 ]
 
-/** The texts of up to 1,000 seconds: printing one costs as much as finding the route. */
+/** The texts of up to 1,000 seconds: printing one is dear (docs/decisions/kept-results.md). */
 const dates = new Map<number, string>()
 
 /** Prints an HTTP date from milliseconds since 1970, floored to the second. */

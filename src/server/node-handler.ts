@@ -222,7 +222,7 @@ class NodeBody implements BodyStream {
     let wake: (() => void) | undefined
     const onMore = () => wake?.()
     try {
-      // Node reports the end after the last byte: to wait for it takes 6 % of a create.
+      // Node reports the end a turn after the last byte: nobody waits for it (docs/decisions/node-answers.md).
       while (this.left > 0) {
         const chunk = this.#read()
         if (chunk) yield chunk

@@ -242,7 +242,7 @@ function* collectionRoutes(
         if (under && parentId === undefined) return undefined
         const id = hasId ? parsePathId(collection, idText) : undefined
         if (hasId && id === undefined) return undefined
-        // Literals of one shape for all targets: a spread would cost a tenth of a read.
+        // Literals of one shape for all targets: what reads them is compiled for one shape.
         const parent =
           under && parentId !== undefined
             ? { collection: under.collection, id: parentId, field: under.field }

@@ -55,7 +55,7 @@ export class Uploads {
       const message = `${field} does not take files. Files go to: ${names}`
       throw new HttpError(400, [{ message, field, type: 'unexpected_file' }])
     }
-    // Only a key compares contents with those of another request: hashing costs half of an upload. The body is
+    // Only a key compares contents with those of another request: hashing is dear (docs/decisions/uploads.md). The body is
     // read before the context has its key.
     const keyed = request.headers['idempotency-key'] !== undefined
     const hash = keyed ? createHash('sha256') : undefined
