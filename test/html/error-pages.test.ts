@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
 import {
   type ApiOptions,
+  basic,
   defineApi,
   form,
   HttpError,
@@ -20,7 +21,7 @@ const Car = z.object({
   model: z.object({ name: z.string() }).optional(),
 })
 
-type Lot = Pick<ApiOptions, 'limits' | 'rateLimit'> & {
+type Lot = Pick<ApiOptions, 'limits' | 'rateLimit' | 'schemes' | 'signIn'> & {
   readonly cars?: Partial<Untyped>
 }
 
@@ -308,4 +309,24 @@ describe('breadcrumbs', () => {
     expect(page).toContain('<li><span aria-current="page">wash</span></li>')
     expect(linkOf(page, 'car 1')).toBe('/cars/1')
   })
+})
+
+describe('the page of a 401', () => {
+  const schemes = [basic({ verify: id => ({ id, scopes: ['cars:read'] }) })]
+
+  it('links to where people sign in', async () => {
+    const { visit } = await lot({ schemes, signIn: '/login?from=cars' })
+    const { status, page } = await visit('/cars/1')
+    expect(status).toBe(401)
+    expect(linkOf(page, 'Sign in')).toBe('/login?from=cars')
+    expect(
+      (await visit('/cars/2', { headers: { authorization: `Basic ${btoa('ann:secret')}` } })).page,
+    ).not.toContain('Sign in')
+    expect((await (await lot({ schemes })).visit('/cars/1')).page).not.toContain('Sign in')
+  })
+
+  it.each(['javascript:alert(1)', '//evil.example', '/\\evil.example', 'login', '/a b'])(
+    'never links to %j',
+    signIn => expect(lot({ signIn })).rejects.toThrow('signIn must be a path such as /login'),
+  )
 })

@@ -84,6 +84,7 @@ export async function buildPageView(
     versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
     formats:
       target.collection && representation.kind !== 'errors' ? listFormats(target, builder) : [],
+    signIn: api.signIn,
     search:
       collection?.search && isList(target) ? builder.href(toList(target, 'search')) : undefined,
     findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,

@@ -30,6 +30,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
     view,
     markup`<h1>${printTitle(status, view)}</h1>
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
+${status === 401 && view.signIn !== undefined && markup`<p><a class="button" href="${view.signIn}">Sign in</a></p>`}
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
 ${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">See ${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,

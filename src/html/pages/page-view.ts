@@ -69,6 +69,8 @@ export interface PageView {
   readonly versions: readonly PageLink[]
   /** The same resource in other formats; none of an error. */
   readonly formats: readonly PageLink[]
+  /** Where people sign in. */
+  readonly signIn: string | undefined
   /** The address of the list's text search. */
   readonly search: string | undefined
   readonly itemName: string

@@ -49,6 +49,10 @@ export const POLICY_RULES: Rules<Policies> = {
   contact: OBJECT,
   baseUrl: TEXT,
   prefix: matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
+  signIn: matching(
+    'a path such as /login, or an http or https address',
+    /^(?:\/(?![/\\])|https?:\/\/)[!-[\]-~]*$/,
+  ),
   trustProxy: either('a number of proxies, or true for one', wholeFrom(0), BOOLEAN),
   clientAddress: FUNCTION,
   formats: listOf(FORMAT, 1),
@@ -98,6 +102,7 @@ export function buildApi(
     info: infoOf(policies),
     baseUrl: baseUrlOf(policies.baseUrl),
     prefix: policies.prefix?.replace(/\/$/, '') ?? '',
+    signIn: policies.signIn,
     trustProxy: Number(policies.trustProxy ?? 0),
     clientAddress: policies.clientAddress,
     formats: [...(policies.formats ?? DEFAULT_FORMATS), ...(page ? [page] : [])],

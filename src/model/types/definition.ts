@@ -186,6 +186,8 @@ export interface ApiDefinition {
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
   readonly prefix: string
+  /** Where people sign in: the page of a 401 links there. */
+  readonly signIn: string | undefined
   /** How many proxies in front may name the client in `X-Forwarded-*`. */
   readonly trustProxy: number
   readonly cors: Cors

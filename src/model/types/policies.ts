@@ -31,6 +31,8 @@ export interface Policies {
   readonly baseUrl?: string | undefined
   /** The path that every request begins with where no host server strips it: `/api`. Default none. */
   readonly prefix?: string | undefined
+  /** Where people sign in, for the page of a 401: a path such as `/login`, or an address. It is not checked that it answers. */
+  readonly signIn?: string | undefined
   /**
    * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
    * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
