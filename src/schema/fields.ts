@@ -46,6 +46,8 @@ export interface Field {
   readonly uuid?: boolean
   /** Whether its text is a password, which no page shows. */
   readonly password?: boolean
+  /** Whether it is a text of no format that may have more than 255 characters, by its `max`. */
+  readonly long?: boolean
   /** The properties of an object, in the schema's order. */
   readonly properties?: Fields
   /** Whether an object may have properties beyond the named ones. */

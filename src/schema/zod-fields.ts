@@ -73,6 +73,17 @@ export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
   throw new TypeError('The schema must be an object, such as z.object({ … })')
 }
 
+/** A line of a form shows less than that. */
+const LINE = 255
+
+function isLong(schema: Schema): boolean {
+  const { checks = [] } = schema._zod.def
+  const maxima = checks.flatMap(({ _zod: { def } }) =>
+    'maximum' in def ? Number(def.maximum) : [],
+  )
+  return maxima.length > 0 && Math.min(...maxima) > LINE && findFormat(schema) === undefined
+}
+
 /** Builds the field of a schema; a recursive one ends where it meets itself. */
 export function buildField(schema: Schema, side: Side, above: readonly Schema[] = []): Field {
   const plain = { nullable: false, optional: false }
@@ -91,6 +102,7 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
         kind: toTextKind(findFormat(schema)),
         ...plain,
         ...(isPassword(schema) && { password: true }),
+        ...(isLong(schema) && { long: true }),
       }
     case 'number':
       return { kind: /int/.test(findFormat(schema) ?? '') ? 'integer' : 'number', ...plain }

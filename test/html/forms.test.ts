@@ -4,11 +4,20 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { isObject } from '../../src/base/values.ts'
 import { formValue, mergeForm } from '../../src/formats/form-values.ts'
+import { html as pages } from '../../src/html/index.ts'
 import { printForm } from '../../src/html/pages/form.ts'
 import { fillForm } from '../../src/html/pages/form-state.ts'
 import type { FormAction } from '../../src/html/pages/page-view.ts'
 import { buildLimits } from '../../src/http/limits.ts'
-import type { Item, Json } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  form,
+  type Item,
+  type Json,
+  json,
+  memoryStore,
+} from '../../src/index.ts'
 import { fieldsOf, type Schema } from '../../src/schema/zod-fields.ts'
 import { formsOf } from './reading.ts'
 
@@ -269,5 +278,47 @@ describe('an untouched form for a new item', () => {
       sold_to: z.string().nullable(),
     })
     expect(sentBack(schema, undefined, 'POST')).toEqual({ maker: null, sold_to: null })
+  })
+})
+
+describe('a text with a long maximum', () => {
+  const long = z.string().max(2000)
+  const Note = z.object({
+    note: long,
+    draft: long.optional(),
+    title: z.string().max(255),
+    mail: z.email().max(320),
+    secret: long.meta({ format: 'password' }),
+  })
+  const fields = fieldsOf(Note, 'input')
+
+  it.each([
+    ['note', /<textarea rows="3" id="create-note" name="note:text" required>/],
+    ['draft', /<textarea rows="3" id="create-draft" name="draft:text">/],
+    ['title', /<input type="text" value="" id="create-title"/],
+    ['mail', /<input type="text" value="" id="create-mail"/],
+    ['secret', /<input type="password"[^>]* id="create-secret"/],
+  ])('has an area, but nothing else has: %s', (_, control) => {
+    const action: FormAction = { name: 'create', kind: 'create', method: 'POST', href: '/', fields }
+    expect(printForm({ action }).toString()).toMatch(control)
+  })
+
+  it('is read back with its line breaks, and left out where it is blank', async () => {
+    const notes = defineCollection({
+      name: 'notes',
+      schema: Note.pick({ note: true, draft: true }),
+      store: memoryStore(),
+    })
+    const api = defineApi({ collections: { notes }, pages, formats: [json, form] })
+    const create = async (note: string, draft: string) => {
+      const body = new URLSearchParams({ 'note:text': note, 'draft:text': draft })
+      const headers = { accept: 'application/json' }
+      const answer = await api.fetch(
+        new Request('http://a.example/notes', { method: 'POST', headers, body }),
+      )
+      return answer.json()
+    }
+    expect(await create('one\r\ntwo', '')).not.toHaveProperty('draft')
+    expect(await create('one\r\ntwo', 'x')).toMatchObject({ note: 'one\ntwo', draft: 'x' })
   })
 })

@@ -6,7 +6,7 @@ import { getProperty, type Item, isObject, type Json } from '../../base/values.t
 import { parseControlName, type Reading } from '../../formats/form-values.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
-import { hasOneType } from '../../schema/fields.ts'
+import { hasOneType, isUnreadable } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
 import type { FormAction, PageView } from './page-view.ts'
 
@@ -125,12 +125,13 @@ function chooseReading(field: Field, value: Json): Reading {
     return Array.isArray(values) && values.every(each => fitsLine(each, element)) ? 'lines' : 'json'
   }
   if (!hasOneType(kind) && !isText(field)) return 'json'
-  if (value === null) return 'plain'
+  const isLong = field.long === true && !field.password && !isUnreadable(field)
+  if (value === null) return isLong ? 'text' : 'plain'
   if (!isReadBack(value, field)) return 'json'
   if (typeof value !== 'string' || field.choices) return 'plain'
   if (value.includes('\r')) return 'json'
   const free = kind === 'string' || kind === 'union'
-  return free && (value.includes('\n') || value.length > LONG_TEXT) ? 'text' : 'plain'
+  return free && (isLong || value.includes('\n') || value.length > LONG_TEXT) ? 'text' : 'plain'
 }
 
 /** Whether all values of a field are texts: of a union, those of its options. */
