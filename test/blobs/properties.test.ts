@@ -541,8 +541,8 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     const { id } = await create()
     const described = async (path: string) =>
       (await handler.request(path, { method: 'OPTIONS' })).json as {
-        summary: string
         get: {
+          summary: string
           parameters: readonly { name: string; in: string }[]
           responses: { 200: { content: Record<string, unknown> } }
         }
@@ -551,8 +551,8 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
       ['photo', 'image/*'],
       ['thumb', '*/*'],
     ]) {
-      const { summary, get } = await described(`/v1/photos/${id}/${property}`)
-      expect(summary).toBe(`The ${property} of one photo`)
+      const { get } = await described(`/v1/photos/${id}/${property}`)
+      expect(get.summary).toBe(`Download the ${property} of a photo`)
       expect(get.parameters.filter(({ in: where }) => where !== 'header')).toEqual([])
       expect(Object.keys(get.responses[200].content)).toEqual([type])
     }
