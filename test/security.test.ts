@@ -61,7 +61,9 @@ describe('the tests that a promise names exist', () => {
 const pages = [
   'README.md',
   'bench/README.md',
-  ...(await readdir(join(root, 'docs'))).map(name => `docs/${name}`),
+  ...(await readdir(join(root, 'docs'), { recursive: true }))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
 ]
 
 /** As GitHub names a heading: `## The items that are there` is `#the-items-that-are-there`. */
