@@ -24,7 +24,7 @@ export interface BatchStep<T> {
 
 /** Options of a step that changes an item. */
 export interface StepOptions {
-  /** The version that the item must have, by `versionOf` of an item that was no item of a list. Default: any. */
+  /** The version that the item must have: `versionOf` an item that was read by itself, not in a list. Default: no condition. */
   readonly version?: string | undefined
   /** The entity tag that the item must have. */
   readonly ifMatch?: string | undefined

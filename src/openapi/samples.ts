@@ -78,6 +78,9 @@ export interface SampleOptions {
 /** How deep recursive schemas are followed. */
 const MAX_DEPTH = 4
 
+/** How many characters or elements a sample has at most: a schema may ask for millions. */
+const MAX_LENGTH = 1000
+
 /** Makes a sample: the schema's example or default, else a value of its type. Patterns are checked, and not followed. */
 export function makeSample(nullable: SampleSchema, options: SampleOptions = {}, depth = 0): Json {
   const { follow, warn } = options
@@ -101,7 +104,8 @@ export function makeSample(nullable: SampleSchema, options: SampleOptions = {}, 
     case 'boolean':
       return true
     case 'array':
-      return (prefixItems ?? Array(minItems).fill(items || {})).map(make)
+      if (minItems > MAX_LENGTH) warn?.()
+      return (prefixItems ?? Array(Math.min(minItems, MAX_LENGTH)).fill(items || {})).map(make)
     case 'object':
       return Object.fromEntries(
         typeof values === 'object' ? required.map(key => [key, make(values)]) : [],
@@ -114,8 +118,15 @@ export function makeSample(nullable: SampleSchema, options: SampleOptions = {}, 
 function makeText(schema: SampleSchema, warn?: () => void): string {
   const { pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
   const format = schema.format ?? schema.contentEncoding
-  const text = TEXTS[format ?? ''] ?? 'text'.padEnd(minLength, ' text').slice(0, maxLength)
-  if (!matches(text, pattern) || (format !== undefined && !TEXTS[format])) warn?.()
+  const text =
+    TEXTS[format ?? ''] ??
+    'text'.padEnd(Math.min(minLength, MAX_LENGTH), ' text').slice(0, maxLength)
+  if (
+    text.length < minLength ||
+    !matches(text, pattern) ||
+    (format !== undefined && !TEXTS[format])
+  )
+    warn?.()
   return text
 }
 

@@ -610,4 +610,19 @@ describe('is found', () => {
     }
     expect((await request('/v3/openapi.json')).status).toBe(404)
   })
+
+  it('a schema that asks for millions of characters or elements has no example', async () => {
+    // The literal is of a later version of the language.
+    const flags = 'v'
+    const schema = z.object({
+      text: z.string().min(2 ** 30),
+      list: z.array(z.string()).min(50_000_000),
+      letters: z.string().regex(new RegExp('^[\\p{L}--[a-z]]+$', flags)),
+    })
+    const things = defineUntyped({ name: 'things', schema, store: memoryStore() })
+    const { status, text } = await get(defineApi({ collections: [things] }), '/openapi.json')
+    expect(status).toBe(200)
+    expect(text.length).toBeLessThan(100_000)
+    expect(text).not.toContain('text text')
+  })
 })
