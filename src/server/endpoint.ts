@@ -23,6 +23,7 @@ import type { CollectionContext, RequestContext, Step } from '../operations/cont
 import { withDryRun } from '../operations/dry-run.ts'
 import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
+import { tidyQuery } from '../query/form-query.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
 import { readQueryBody } from './read-query.ts'
@@ -55,6 +56,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),
       target.kind !== 'blob' && step(negotiateFormat, 406),
       target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),
+      hasListPage(api, target) && !readsBody(method) && step(redirectForm),
       timed(api, 'work', operationStep(api, route, method, operation)),
       step(respond, 304, 412, 500, 503),
     )
@@ -169,6 +171,24 @@ function readRequestBody(context: RequestContext): Awaitable<void> {
 function negotiateFormat(context: RequestContext): void {
   context.negotiated = negotiate(context)
   if (!context.negotiated) throw notAcceptable(context.api.formats)
+}
+
+/** Whether browsers get pages of a list. */
+function hasListPage({ formats }: ApiDefinition, { kind }: RouteTarget): boolean {
+  const isList = kind === 'collection' || kind === 'search'
+  return isList && formats.some(({ page }) => page)
+}
+
+/** Leads from what the form of a list's page sends to the address of the list that it asks for. */
+function redirectForm(context: RequestContext): readonly Step[] | undefined {
+  const { parameters, negotiated, suppressed } = context
+  // A client that reads no status does not follow.
+  if (parameters.length === 0 || !negotiated?.format.page || suppressed) return undefined
+  const query = tidyQuery(parameters)
+  if (query === undefined) return undefined
+  const href = context.hrefAsRequested(toCollectionContext(context).target)
+  context.result = { status: 303, headers: ['Location', query === '' ? href : `${href}?${query}`] }
+  return [respond]
 }
 
 /** The steps of a route that is not the root have a collection as target: routes are compiled so. */

@@ -152,7 +152,7 @@ export function prepareOperation(context: CollectionContext): void {
   if (isSafe(method) || context.preferences.tx === undefined) context.idempotencyKey = parsed
 }
 
-/** Takes out `_method` and, of lists as pages, whose forms send every control, empty values; then rewrites dialects. */
+/** Takes out `_method` and, of pages, whose forms send every control, empty values; then rewrites dialects. */
 function cleanParameters(context: CollectionContext): void {
   const { api, target, negotiated, method, parameters: sent } = context
   // Without an empty filter a write would be of more items.
