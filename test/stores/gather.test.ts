@@ -104,6 +104,24 @@ test('equal lists that wait for a connection share one answer, others do not', (
     expect(asked()).toHaveLength(11)
   }))
 
+test('equal reads of what items include share one answer too', () =>
+  opened(async (store, table, asked) => {
+    const listEach = (years: number[], each: number) =>
+      store.listEach?.(['year'], years, { where: [], sort: by('') }, { each, all: 100 })
+    const { found } = await locked(table, async () => {
+      const busy = Array.from({ length: 8 }, (_, at) => listEach([20 + at, 40], 1))
+      while ((await waitingFor(table)).length < 8);
+      const waiting = Array.from({ length: 12 }, (_, at) => listEach([2, 3 + (at % 3)], 1))
+      return { found: Promise.all([...busy, ...waiting, listEach([2, 3], 2)]) }
+    })
+    const years = (await found)
+      .slice(8)
+      .map(pages => pages?.map(({ items }) => items[0]?.item.year))
+    const three = [3, 4, 5].map(year => [2, year])
+    expect(years).toEqual([...three, ...three, ...three, ...three, [2, 3]])
+    expect(asked()).toHaveLength(12)
+  }))
+
 test('reads inside of a transaction are its own', () =>
   opened(async (store, _table, asked) => {
     const reads = await store.transaction?.([store], async ([inside]) => {

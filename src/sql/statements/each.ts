@@ -42,10 +42,17 @@ export class EachReader {
       const hasIndex = hasIndexFor({ where: one.where }, this.#mapping)
       const work = (runner: Runner) =>
         this.#read([path, ids, selection, limit], options?.maxBytes, runner)
-      const pages = await session.read(work, options, !hasIndex)
+      const toKey = () => this.#toShareKey([path, ids, selection, limit], options?.maxBytes)
+      const pages = await session.read(work, options, !hasIndex, toKey)
       if (pages.length > 0) return pages
     }
     return [await this.#reads.list(session, one, { limit: limit.each, offset: 0 }, 'none', options)]
+  }
+
+  /** Only equal reads have the same key. */
+  #toShareKey(input: EachParameters, maxBytes: number | undefined): string {
+    const { text, values } = this.#selectAll(input, this.#mapping.all)
+    return JSON.stringify(['each', text, values, input[3], maxBytes])
   }
 
   /** Reads the pages of the first ids; nothing where those of the first one alone are too many or too long. */

@@ -331,8 +331,14 @@ export class TableMapping {
     const { identity, updatedAt } = this.shape
     const id = item[identity.name]
     const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
-    const stored = { id: typeof id === 'number' ? id : String(id), item, version: version ?? hash(item) }
-    return Number.isNaN(time) ? stored : { id: stored.id, item, version: stored.version, updatedAt: time }
+    const stored = {
+      id: typeof id === 'number' ? id : String(id),
+      item,
+      version: version ?? hash(item),
+    }
+    return Number.isNaN(time)
+      ? stored
+      : { id: stored.id, item, version: stored.version, updatedAt: time }
   }
 
   /** Finds the dotted paths of the index or the columns that a database names: clients know only fields. */
