@@ -32,6 +32,7 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     const store = call.storeOf(collection, transaction)
     const options = toWriteOptions(write, 'deleted')
     if (!(await store.delete(current.id, current.version, options))) throw new Contested()
+    progress.begun = true
     const others = doomed.slice(doomed.findIndex(isRoot) + 1)
     if (!(await deleteSets(write, others, progress, true))) throw new Contested()
   } catch (error) {

@@ -35,6 +35,8 @@ export async function runAtomically(
   try {
     await runInTransaction(write.call, outer, async running => {
       write.transaction = running
+      // An earlier run may have filled it in.
+      write.stored = undefined
       await runSteps(steps, write)
     })
     // Not after a failure: a step that is late must not go on outside of the transaction.
