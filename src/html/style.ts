@@ -101,6 +101,9 @@ button.danger{background:var(--bad);border-color:var(--bad)}
 .plain{background:none;color:var(--link);border-color:transparent}
 .actions{display:grid;gap:.75rem;margin:.75rem 0}
 .actions details{margin:0}
+.compared{table-layout:fixed}
+.compared th,.compared td{white-space:normal;max-width:none;overflow-wrap:anywhere}
+.compared .text{white-space:pre-wrap}
 td details{margin:0;border:0;background:none}
 td summary,td details[open]>summary{padding:0;border:0}
 .related li a,.formats li a{display:inline-block}

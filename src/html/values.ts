@@ -7,7 +7,8 @@ import type { PageView, ValueLink } from './pages/page-view.ts'
 
 type FindLink = PageView['findLink']
 
-const NOTHING = raw('<span class="nothing">–</span>')
+/** Stands for no value. */
+export const NOTHING = raw('<span class="nothing">–</span>')
 
 /** Prints an item or a document: properties as terms, with objects and lists within. */
 export function printItem(item: Item, fields?: Fields, findLink?: FindLink): Markup {

@@ -363,12 +363,12 @@ describe('an item', () => {
     await built.api.collection('cars').patch(id, { color: 'white' })
     const { status, page: refused } = await submit(page, 'Save', { color: 'black' })
     expect(status).toBe(412)
-    const current = linkOf(refused, `See car …${id.slice(-8)} as it is now`)
+    const current = linkOf(refused, 'Keep theirs')
     expect((await ask(current)).page).toContain('white')
     expect((await built.api.collection('cars').read(id)) as unknown).toMatchObject({
       color: 'white',
     })
-    expect((await submit(refused, 'Do it all the same')).status).toBe(303)
+    expect((await submit(refused, 'Save mine')).status).toBe(303)
     expect((await built.api.collection('cars').read(id)) as unknown).toMatchObject({
       color: 'black',
     })

@@ -42,7 +42,7 @@ export function formsOf(html: string): ReadForm[] {
 /** The form whose button says so. */
 export function formOf(html: string, button: string): ReadForm {
   const found = formsOf(html).find(form => textOf(form.html).endsWith(button))
-  if (!found) throw new Error(`No form with the button ${button} in ${html.slice(0, 4000)}`)
+  if (!found) throw new Error(`No form with the button ${button} in ${textOf(html).slice(0, 4000)}`)
   return found
 }
 

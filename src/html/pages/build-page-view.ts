@@ -21,6 +21,7 @@ import { listBelow } from '../../operations/read/root.ts'
 import { mayChange } from '../../operations/write/enforce-field-roles.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { toLocalPath } from '../markup.ts'
+import { loadCurrent } from './current-item.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
 import { loadChoices, loadLabels } from './parent-choices.ts'
 
@@ -45,10 +46,13 @@ export async function buildPageView(
   const submitted = blankWriteOnly(context)
   const base = basePath(api, request)
   const choices: PageView['choices'] = isAdmitted ? await loadChoices(context) : new Map()
+  const isStale = representation.kind === 'errors' && representation.status === 412
+  const current = isStale ? await loadCurrent(context) : undefined
+  const items = current ? [current.item] : listItems(representation)
   const builder: Builder = {
     context,
     choices,
-    labels: await loadLabels(context, listItems(representation), choices),
+    labels: await loadLabels(context, items, choices),
     href: to => base + printPath(to, api.formats),
   }
   // A form that could not be read names its method all the same.
@@ -70,6 +74,7 @@ export async function buildPageView(
     title: collection ? printTitle(target, api) : printRootTitle(target, api),
     description: (collection ?? api.info).description,
     href: builder.href(target),
+    current,
     breadcrumbs: listBreadcrumbs(target, builder),
     itemName: collection?.itemName ?? 'item',
     sort: collection?.sort ?? [],

@@ -4,6 +4,7 @@ import type { ErrorEntry } from '../../errors.ts'
 import { parseControlName } from '../../formats/form-values.ts'
 import { IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { type Markup, markup } from '../markup.ts'
+import { isConflict, printConflict } from './conflict.ts'
 import { controlId, printAction, printForm } from './form.ts'
 import { type Control, findControl, flatten, restoreForm } from './form-state.ts'
 import { printFilters } from './list.ts'
@@ -23,19 +24,33 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
   const shown = chooseForms(status, failed, view)
   const isList = kind === 'collection' || kind === 'search'
   const hasFilters = isList && operation !== undefined && !failed
-  const isStale = shown.length > 0 && isRefusedAsStale(status)
   const up =
     kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
+  const [late] = isConflict(status, view) ? shown : []
+  const current = late && up && view.current
   return printPage(
     view,
     markup`<h1>${printTitle(status, view)}</h1>
-<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
+<div class="notice bad" role="alert">${
+      late
+        ? markup`<h2>Somebody else has changed it meanwhile</h2><p>Nothing of yours is done yet, and nothing is lost. Look at both, then decide.</p>`
+        : markup`<h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul>`
+    }</div>
 ${status === 401 && view.signIn !== undefined && markup`<p><a class="button" href="${view.signIn}">Sign in</a></p>`}
 ${hasFilters && printFilters(view, errors)}
-<div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
-${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">See ${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
-    phrase,
+${current ? printConflict(late, current, view, up.href) : printForms(shown, failed, { status, errors }, view)}
+${up && !current && (shown.length > 0 && isRefusedAsStale(status) ? markup`<p><a href="${up.href}" target="_blank">See ${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
+    late ? 'Changed meanwhile' : phrase,
   )
+}
+
+function printForms(
+  shown: readonly FormAction[],
+  failed: FormAction | undefined,
+  errors: Errors,
+  view: PageView,
+): Markup {
+  return markup`<div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, errors, view) : printAction(action, view)))}</div>`
 }
 
 /** Chooses the submitted form, or after an unknown method the forms that are allowed. */

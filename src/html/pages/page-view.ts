@@ -1,6 +1,6 @@
 // What a page shows besides the representation: breadcrumbs, links and forms.
 
-import type { Json } from '../../base/values.ts'
+import type { Item, Json } from '../../base/values.ts'
 import type { HeaderList } from '../../http/message.ts'
 import type { Parameter } from '../../http/parameters.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -45,6 +45,12 @@ export interface FormAction {
   readonly description?: string | undefined
 }
 
+/** An item with its entity tag. */
+export interface CurrentItem {
+  readonly item: Item
+  readonly tag: string
+}
+
 /** Everything that a page shows around a representation. All addresses of this api are paths. */
 export interface PageView {
   /** The kind of resource at the address; `none` for an unknown path. */
@@ -54,6 +60,8 @@ export interface PageView {
   /** The description of the api or the collection. */
   readonly description: string | undefined
   readonly href: string
+  /** The item as it is now, after a change that came too late, where the client may read it. */
+  readonly current: CurrentItem | undefined
   /** Links from the root down to this page. */
   readonly breadcrumbs: readonly PageLink[]
   /** The requested operation or action. */

@@ -14,7 +14,7 @@ const MAX_LABEL = 80
 /** How many items of one collection are looked up for their labels. */
 const MAX_LABELS = 500
 
-/** How long the parents of a page may take, in milliseconds; after that it has plain inputs. */
+/** How long what a page shows besides may take, in milliseconds; after that it is shown without. */
 const TIMEOUT_MS = 1000
 
 const pending = new Deadlines()
@@ -68,9 +68,18 @@ async function listVisible(
   const { runtime, base, principal, request } = context
   if (!to.operations.has('list') || !context.can(to, 'list')) return []
   const scope = { runtime, version, base, principal, signal: request.signal }
-  const reading = runtime.createResource(scope, to.name).list(query).toArray()
-  const late = () => unavailable('The parents took too long to be listed', 'work_too_slow')
-  return (await pending.within(reading, TIMEOUT_MS, late).catch(() => [])) as Item[] // JSON
+  const list = () => runtime.createResource(scope, to.name).list(query).toArray()
+  return ((await withinTime(list)) ?? []) as Item[] // JSON
+}
+
+/** Waits for what a page shows besides; `undefined` after any error, or where it takes too long. */
+export async function withinTime<T>(load: () => Promise<T>): Promise<T | undefined> {
+  const late = () => unavailable('What the page shows besides took too long', 'work_too_slow')
+  try {
+    return await pending.within(load(), TIMEOUT_MS, late)
+  } catch {
+    return undefined
+  }
 }
 
 function toChoices(

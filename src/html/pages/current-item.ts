@@ -1,0 +1,26 @@
+// The item as it is now, for the page of a change that came too late.
+import { isSafe } from '../../http/methods.ts'
+import { RequestContext } from '../../operations/context.ts'
+import { compileOperation } from '../../operations/perform.ts'
+import type { CurrentItem } from './page-view.ts'
+import { withinTime } from './parent-choices.ts'
+
+/** Reads the item as a GET of the client would: through the same rules and hooks. `undefined` after any error. */
+export async function loadCurrent(context: RequestContext): Promise<CurrentItem | undefined> {
+  const { target, runtime, request, base, principal, authenticated, negotiated } = context
+  if (!target || target.kind === 'root' || target.id === undefined || isSafe(context.method))
+    return undefined
+  const { action: _action, ...place } = target
+  const { collection } = place
+  if (!collection.operations.has('read') || !context.can(collection, 'read')) return undefined
+  const reading = Object.assign(new RequestContext(runtime, request, base, false), {
+    ...{ principal, authenticated, negotiated, method: 'GET', operation: 'read' },
+    target: { ...place, kind: 'item' as const },
+  })
+  const read = compileOperation(runtime.api, reading.target, 'read')
+  const result = await withinTime(async () => read(reading))
+  const { representation, validators } = result ?? {}
+  const tag = validators?.tag
+  if (representation?.kind !== 'item' || tag === undefined) return undefined
+  return { item: representation.data, tag: `"${tag}"` }
+}

@@ -1,0 +1,248 @@
+// The page of a change that came too late: mine beside theirs, and nothing that its reader may not see.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { html } from '../../src/html/index.ts'
+import {
+  basic,
+  blob,
+  defineApi,
+  form,
+  HttpError,
+  json,
+  memoryBlobs,
+  memoryStore,
+  multipart,
+} from '../../src/index.ts'
+import { defineUntyped, type Untyped } from '../untyped.ts'
+import { formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
+
+const Car = z.object({
+  color: z.enum(['red', 'blue', 'green']),
+  doors: z.int().nullable(),
+  electric: z.boolean().optional(),
+  model: z.object({ name: z.string(), year: z.int() }).optional(),
+  tags: z.array(z.string()).default([]),
+  notes: z.string().optional(),
+  maker_id: z.int().optional(),
+  memo: z.string().optional(),
+  pin: z.string().optional(),
+  photo: blob().nullable().optional(),
+})
+
+const BEFORE = { color: 'red', doors: 5, electric: true, notes: 'Two owners.', maker_id: 1 }
+
+/** What anybody may do. */
+const PUBLIC = {
+  ...({ list: 'public', read: 'public', patch: 'public' } as const),
+  ...({ delete: 'public', repaint: 'public' } as const),
+}
+
+/** A car, and a browser of `user` at it; without a user of nobody. */
+async function lot(options: Partial<Untyped> = {}, user?: string) {
+  const makers = defineUntyped({
+    name: 'makers',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+    access: { list: 'public', read: 'public' },
+  })
+  const cars = defineUntyped({
+    name: 'cars',
+    schema: Car,
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    id: 'integer',
+    parents: { maker_id: 'makers' },
+    fields: { memo: { read: ['staff'], write: ['staff'] }, pin: 'writeOnly' },
+    access: PUBLIC,
+    actions: {
+      repaint: {
+        on: 'item',
+        input: z.object({ color: z.enum(['red', 'blue', 'green']) }),
+        run: async ({ input, update }) => void (await update(input)),
+      },
+    },
+    ...options,
+  })
+  const api = defineApi({
+    pages: html,
+    formats: [json, form, multipart],
+    schemes: [basic({ verify: id => ({ id, scopes: id === 'boss' ? ['staff'] : ['clerk'] }) })],
+    collections: [makers, cars],
+  })
+  for (const name of ['Renault', 'Peugeot']) await api.collection('makers').create({ name })
+  const own = api.collection(cars)
+  await own.create({ ...BEFORE, memo: 'memo-1', pin: 'pin-1' })
+  const headers = {
+    accept: 'text/html',
+    ...(user && { authorization: `Basic ${btoa(`${user}:x`)}` }),
+  }
+  const visit = async (path: string, init: RequestInit = {}) => {
+    const url = new URL(path, 'https://cars.example')
+    const answer = await api.fetch(new Request(url, { redirect: 'manual', ...init, headers }))
+    return { status: answer.status, page: await answer.text() }
+  }
+  const submit = (page: string, button: string, values: Record<string, string> = {}) => {
+    const { action, pairs, enctype } = formOf(page, button)
+    const body = enctype === undefined ? new URLSearchParams() : new FormData()
+    for (const [name, value] of pairs) body.append(name, values[name] ?? value)
+    return visit(action, { method: 'POST', body })
+  }
+  /** The page of a change by the browser after one of somebody else. */
+  const conflict = async (mine: Record<string, string>, theirs: object) => {
+    const { page } = await visit('/cars/1')
+    await own.patch(1, theirs)
+    const late = await submit(page, 'Save', mine)
+    expect(late.status).toBe(412)
+    return late.page
+  }
+  return { visit, submit, conflict, own, api }
+}
+
+/** The rows of the comparison: a field, mine, theirs. */
+function comparedOn(page: string): string[][] {
+  const table = /<table class="compared">.*?<tbody>(.*?)<\/tbody>/s.exec(page)?.[1] ?? ''
+  return [...table.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => textOf(cell)),
+  )
+}
+
+const tagOf = ({ pairs }: ReadForm) => new Map(pairs).get('_if_match')
+
+describe('the page of a change that came too late', () => {
+  it('says so in plain words, with mine beside theirs where they differ', async () => {
+    const { conflict } = await lot()
+    const page = await conflict({ color: 'blue' }, { doors: 3, electric: false, maker_id: 2 })
+    const text = textOf(page)
+    expect(text).toContain('The car 1 was not changed Somebody else has changed it meanwhile')
+    expect(text).not.toMatch(/If-Match|ETag|Precondition Failed/)
+    expect(comparedOn(page)).toEqual([
+      ['color', 'blue', 'red'],
+      ['doors', '5', '3'],
+      ['electric', 'yes', 'no'],
+      ['maker_id', 'Renault', 'Peugeot'],
+    ])
+    expect(text).toContain('5 other fields are the same')
+    expect(linkOf(page, 'Keep theirs')).toBe('/cars/1')
+  })
+
+  it('compares texts of several lines, lists, objects and what is blank', async () => {
+    const { conflict } = await lot()
+    const page = await conflict(
+      { 'notes:text': 'Two\r\nlines', 'tags:lines': 'city\r\nfast', doors: '' },
+      { notes: undefined, tags: ['city', 'fast'], model: { name: '<b>Clio</b>', year: 2020 } },
+    )
+    expect(comparedOn(page)).toEqual([
+      ['doors', '–', '5'],
+      ['model.name', '–', '<b>Clio</b>'],
+      ['model.year', '–', '2020'],
+    ])
+  })
+
+  it('sends mine on top of theirs, for the version that it showed', async () => {
+    const { conflict, submit, own } = await lot()
+    const page = await conflict({ color: 'blue' }, { doors: 3 })
+    expect(new Map(formOf(page, 'Save mine').pairs).get('color')).toBe('blue')
+    expect(await own.read(1)).toMatchObject({ color: 'red', doors: 3 })
+    await own.patch(1, { notes: 'later' })
+    const again = await submit(page, 'Save mine')
+    expect(again.status).toBe(412)
+    expect(comparedOn(again.page)).toContainEqual(['notes', 'Two owners.', 'later'])
+    expect(tagOf(formOf(again.page, 'Save mine'))).not.toBe(tagOf(formOf(page, 'Save mine')))
+    expect((await submit(again.page, 'Save mine', { doors: '3' })).status).toBe(303)
+    expect(await own.read(1)).toMatchObject({ color: 'blue', doors: 3, notes: 'Two owners.' })
+  })
+
+  it.each([
+    ['nobody', undefined, []],
+    ['a clerk', 'ann', []],
+    ['the boss', 'boss', [['memo', 'memo-1', 'memo-2']]],
+  ])('shows %s what they may see, and no write-only property', async (_, user, rows) => {
+    const { conflict } = await lot({}, user)
+    const page = await conflict({ pin: 'pin-3' }, { memo: 'memo-2', pin: 'pin-2' })
+    expect(comparedOn(page)).toEqual(rows)
+    expect(page.includes('memo-2')).toBe(user === 'boss')
+    expect(page).not.toMatch(/pin-\d/)
+  })
+
+  it.each<[string, Partial<Untyped>]>([
+    ['has no operation read', { operations: ['list', 'patch', 'delete'] }],
+    ['may not be read', { access: { ...PUBLIC, read: ['staff'] } }],
+    [
+      'is refused by a hook of read',
+      {
+        hooks: {
+          before: ({ operation }: { operation: string }) => {
+            if (operation === 'read') throw new HttpError(403, 'Not on Sundays')
+          },
+        },
+      },
+    ],
+  ])('shows nothing of an item that %s', async (_, options) => {
+    const { visit, submit, own } = await lot(options)
+    await own.patch(1, { doors: 4 })
+    const late = await visit('/cars/1', {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ _method: 'PATCH', _if_match: '"old"', color: 'blue', doors: '2', electric: '' },
+        ...{
+          'model.name': '',
+          'model.year': '',
+          'tags:lines': '',
+          notes: '',
+          maker_id: '1',
+          pin: '',
+        },
+      }),
+    })
+    expect(late.status).toBe(412)
+    expect(late.page).toContain('Somebody else has changed it meanwhile')
+    expect(comparedOn(late.page)).toEqual([])
+    expect(late.page).not.toContain('Two owners.')
+    expect(tagOf(formOf(late.page, 'Do it all the same'))).toBe('*')
+    expect((await submit(late.page, 'Do it all the same')).status).toBeLessThan(304)
+    expect(await own.list().first()).toMatchObject({ color: 'blue', doors: 2 })
+  })
+
+  it('of an item that the row policy hides by now is a 404', async () => {
+    const { visit, submit, api } = await lot({ visible: () => ({ color: 'red' }) })
+    const { page } = await visit('/cars/1')
+    await api.asSystem().collection('cars').patch(1, { color: 'green', notes: 'secret' })
+    const late = await submit(page, 'Save', { doors: '2' })
+    expect([late.status, late.page.includes('secret'), formsOf(late.page)]).toEqual([
+      404,
+      false,
+      [],
+    ])
+  })
+
+  it('of a deletion or an action shows the item as it is now', async () => {
+    const { visit, submit, own } = await lot()
+    const { page } = await visit('/cars/1')
+    await own.patch(1, { notes: 'just washed' })
+    const painted = await submit(page, 'repaint', { color: 'green' })
+    const removed = await submit(page, 'Delete car 1')
+    for (const late of [painted, removed]) {
+      expect(late.status).toBe(412)
+      expect(textOf(late.page)).toMatch(/As it is now.*just washed/)
+      expect(linkOf(late.page, 'Leave it as it is')).toBe('/cars/1')
+    }
+    expect((await submit(painted.page, 'repaint all the same')).status).toBe(303)
+    expect(await own.read(1)).toMatchObject({ color: 'green', notes: 'just washed' })
+    // Painted by now: what was shown is not what would be deleted.
+    expect((await submit(removed.page, 'Delete it all the same')).status).toBe(412)
+  })
+
+  it('is that of a program where no form was sent', async () => {
+    const { api } = await lot()
+    const request = new Request('https://cars.example/cars/1', {
+      method: 'PATCH',
+      headers: { accept: 'text/html', 'content-type': 'application/json', 'if-match': '"old"' },
+      body: '{"doors":2}',
+    })
+    const answer = await api.fetch(request)
+    const page = await answer.text()
+    expect([answer.status, comparedOn(page), formsOf(page)]).toEqual([412, [], []])
+    expect(page).toContain('412 Precondition Failed')
+  })
+})
