@@ -1,11 +1,12 @@
 // Substitutes for clients that cannot send the real thing (specification, "Resource operations" and
 // "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `_if_match`,
-// `suppress_error_codes`.
+// `_idempotency_key`, `suppress_error_codes`.
 import { type ErrorType, HttpError } from '../errors.ts'
 import type { RequestHeaders } from './message.ts'
 
 export const METHOD_PARAMETER = '_method'
 export const IF_MATCH_PARAMETER = '_if_match'
+export const KEY_PARAMETER = '_idempotency_key'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
 export const METHOD_HEADER = 'x-http-method-override'
 
@@ -67,12 +68,20 @@ export function cannotFollow(headers: RequestHeaders): boolean {
   )
 }
 
+/** The fields of a form that stand for headers, which it cannot set. */
+export const HEADER_PARAMETERS: ReadonlySet<string> = new Set([IF_MATCH_PARAMETER, KEY_PARAMETER])
+
+type SubmittedForm = readonly (readonly [name: string, part: unknown])[]
+
+/** Finds the text of a field of a form. */
+export function findText(form: SubmittedForm | undefined, name: string): string | undefined {
+  const text = form?.find(each => each[0] === name)?.[1]
+  return typeof text === 'string' ? text : undefined
+}
+
 /** The headers of a request; a form, which cannot set any, may say `If-Match` in a field. */
-export function withIfMatch(
-  headers: RequestHeaders,
-  form: readonly (readonly [name: string, part: unknown])[] = [],
-): RequestHeaders {
-  const field = form.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
-  if (typeof field !== 'string' || headers['if-match'] !== undefined) return headers
+export function withIfMatch(headers: RequestHeaders, form?: SubmittedForm): RequestHeaders {
+  const field = findText(form, IF_MATCH_PARAMETER)
+  if (field === undefined || headers['if-match'] !== undefined) return headers
   return { ...headers, 'if-match': field }
 }

@@ -58,6 +58,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),
       hasListPage(api, target) && !readsBody(method) && step(redirectForm),
       timed(api, 'work', operationStep(api, route, method, operation)),
+      hasListPage(api, target) && operation === 'list' && step(keepFormPrivate),
       step(respond, 304, 412, 500, 503),
     )
 
@@ -189,6 +190,15 @@ function redirectForm(context: RequestContext): readonly Step[] | undefined {
   const href = context.hrefAsRequested(toCollectionContext(context).target)
   context.result = { status: 303, headers: ['Location', query === '' ? href : `${href}?${query}`] }
   return [respond]
+}
+
+/** The page of a list whose form has a key is for one client alone, once. */
+function keepFormPrivate(context: RequestContext): void {
+  const { negotiated, result, target } = context
+  const { collection } = target ?? {}
+  if (!negotiated?.format.page || !result || !collection?.operations.has('create')) return
+  if (collection.store.idempotency === 'none' || !context.can(collection, 'create')) return
+  context.result = { ...result, isPrivate: true, validators: undefined }
 }
 
 /** The steps of a route that is not the root have a collection as target: routes are compiled so. */

@@ -10,6 +10,8 @@ import type { Limits } from '../http/limits.ts'
 import type { ReceivedRequest } from '../http/message.ts'
 import {
   effectiveMethod,
+  findText,
+  KEY_PARAMETER,
   METHOD_HEADER,
   METHOD_PARAMETER,
   SUPPRESS_PARAMETER,
@@ -145,7 +147,7 @@ export function prepareOperation(context: CollectionContext): void {
   else context.writeResponse = context.preferences.return ?? 'redirect'
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
-  const key = headers['idempotency-key']
+  const key = headers['idempotency-key'] ?? findText(context.submitted, KEY_PARAMETER)
   if (key === undefined) return
   const parsed = parseIdempotencyKey(key)
   // A later request may have the key of one that is only tried, and do the work.

@@ -264,6 +264,24 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
+  it('creates once by a double click, and by reloading the page that says so', async () => {
+    const { page, close } = await visit('/v1/options')
+    const count = () => built.api.collection(built.options).count()
+    const before = await count()
+    await open(page, 'New option')
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Create' }) })
+    await form.getByLabel('name').fill('hook')
+    await form.getByLabel('car_id').selectOption({ index: 1 })
+    const created = page.getByRole('status').getByText('Created')
+    await form.getByRole('button', { name: 'Create' }).dblclick()
+    await created.waitFor()
+    expect(await count()).toBe(before + 1)
+    await page.reload()
+    await created.waitFor()
+    expect(await count()).toBe(before + 1)
+    await close()
+  })
+
   it('fills an edit form with the present values after the user goes back', async () => {
     const { id } = await built.api
       .collection('cars')

@@ -178,7 +178,11 @@ it('a field that only the server sets is no input', async () => {
   const { visit } = await make()
   const names = ({ pairs }: { pairs: readonly (readonly [string, string])[] }) =>
     pairs.map(([name]) => name)
-  expect(names(formOf(await visit('/notes'), 'Create'))).toEqual(['account_id', 'text'])
+  expect(names(formOf(await visit('/notes'), 'Create'))).toEqual([
+    '_idempotency_key',
+    'account_id',
+    'text',
+  ])
   expect(names(formOf(await visit('/notes/1'), 'Save'))).not.toContain('seen')
 })
 

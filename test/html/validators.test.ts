@@ -12,7 +12,7 @@ import {
 } from '../../src/index.ts'
 import { eachHandler, type OpenHandler } from '../handlers.ts'
 
-/** Whoever says `Test ann` is ann; she may write. */
+/** Whoever says `Test ann` is ann; she may write, and create nothing. */
 const scheme: Scheme = {
   name: 'Test',
   challenge: () => 'Test',
@@ -30,7 +30,9 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
     schema: z.object({ color: z.string() }),
     store,
     id: 'integer',
-    access: { list: 'public', read: 'public', create: ['write'], patch: ['write'] },
+    // The page of a list has no tag for who may create: its form has a key.
+    access: { list: 'public', read: 'public', create: ['make'], patch: ['write'], wash: ['write'] },
+    actions: { wash: { on: 'collection', run: () => undefined } },
   })
   const api = defineApi({
     collections: [cars],

@@ -1,11 +1,12 @@
 // Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
 // client may do.
 
+import { randomUUID } from 'node:crypto'
 import type { Item } from '../../base/values.ts'
 import { namesOf, parseControlName } from '../../formats/form-values.ts'
 import { isWriter, type Representation } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
-import { METHOD_PARAMETER } from '../../http/method-override.ts'
+import { findText, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import {
@@ -224,7 +225,9 @@ function listActions(
     if (isSafe(method) || action || isByFilter) return []
     const kind = name === 'create' || name === 'delete' ? name : 'change'
     const fields = findInputFields(target, name)
-    return [{ name, kind, method, href: href(target), fields, choices }]
+    const hasKey = name === 'create' && collection.store.idempotency !== 'none'
+    const key = hasKey ? (findText(context.submitted, KEY_PARAMETER) ?? randomUUID()) : undefined
+    return [{ name, kind, method, href: href(target), fields, choices, key }]
   })
   const declared = action
     ? [action]

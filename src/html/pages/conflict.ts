@@ -1,5 +1,5 @@
 // A change that came too late: mine beside theirs, and a form for either.
-import { IF_MATCH_PARAMETER } from '../../http/method-override.ts'
+import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { isUnreadable } from '../../schema/fields.ts'
 import { type Markup, markup, type Part } from '../markup.ts'
 import { NOTHING, printItem } from '../values.ts'
@@ -9,7 +9,7 @@ import type { CurrentItem, FormAction, PageView } from './page-view.ts'
 
 /** Whether a form was refused since its item has another version by now. */
 export function isConflict(status: number, { submitted }: PageView): boolean {
-  return status === 412 && submitted?.some(([name]) => name === IF_MATCH_PARAMETER) === true
+  return status === 412 && findText(submitted, IF_MATCH_PARAMETER) !== undefined
 }
 
 /**

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorEntry } from '../../errors.ts'
 import { parseControlName } from '../../formats/form-values.ts'
-import { IF_MATCH_PARAMETER } from '../../http/method-override.ts'
+import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { type Markup, markup } from '../markup.ts'
 import { isConflict, printConflict } from './conflict.ts'
 import { controlId, printAction, printForm } from './form.ts'
@@ -114,14 +114,13 @@ function printError(
 function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
   // To insist is to accept any version.
   const insists = isRefusedAsStale(status)
-  const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
-  const tag = insists ? '*' : seen
+  const seen = findText(view.submitted, IF_MATCH_PARAMETER)
   const form = printForm({
     action,
     controls: restoreForm(action, view),
     errors,
     button: insists ? 'Do it all the same' : undefined,
-    tag: typeof tag === 'string' ? tag : undefined,
+    tag: insists ? '*' : seen,
   })
   return markup`<div class="card">${form}</div>`
 }

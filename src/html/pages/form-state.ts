@@ -4,7 +4,7 @@
 import { isDate } from '../../base/dates.ts'
 import { getProperty, type Item, isObject, type Json } from '../../base/values.ts'
 import { parseControlName, type Reading } from '../../formats/form-values.ts'
-import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
+import { HEADER_PARAMETERS, METHOD_PARAMETER } from '../../http/method-override.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import { hasOneType, isUnreadable } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
@@ -25,7 +25,7 @@ export interface Control {
 
 /** Names that no control can have: they would be read as another path, or mean something else. */
 const UNREACHABLE = /[.[\]\r\n]|^$|^(?:__proto__|constructor|prototype)$/
-const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, IF_MATCH_PARAMETER])
+const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, ...HEADER_PARAMETERS])
 
 function isReachable(name: string): boolean {
   return !UNREACHABLE.test(name) && !PROTOCOL.has(name)

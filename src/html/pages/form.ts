@@ -5,7 +5,7 @@ import type { Item } from '../../base/values.ts'
 import type { ErrorEntry } from '../../errors.ts'
 import { printControlName, type Reading } from '../../formats/form-values.ts'
 import { getHeader } from '../../http/message.ts'
-import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
+import { IF_MATCH_PARAMETER, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import { describeField, type Field, isUnreadable } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw, toLocalPath } from '../markup.ts'
 import { type Control, fillForm, findControl, flatten } from './form-state.ts'
@@ -58,6 +58,7 @@ export function printForm(options: FormOptions): Markup {
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
+${action.key !== undefined && markup`<input type="hidden" name="${KEY_PARAMETER}" value="${action.key}" autocomplete="off">`}
 ${controls.length > 0 && markup`<div class="fields">${ordered.map(each => printControl(drawing, each, true))}</div>`}
 <p><button${look && markup` class="${look}"`}>${button}</button></p>
 </form>`

@@ -43,6 +43,8 @@ export interface FormAction {
   /** The choices of fields that refer to a parent. */
   readonly choices?: ReadonlyMap<string, FieldChoices> | undefined
   readonly description?: string | undefined
+  /** The idempotency key of a form that creates: who sends it twice creates once. */
+  readonly key?: string | undefined
 }
 
 /** An item with its entity tag. */

@@ -141,7 +141,7 @@ const RESULT_BUILDERS = {
 
 /**
  * Claims the key of a request and does the work, or gives the earlier answer. A key belongs to the principal,
- * the method and the target; work that fails leaves it free.
+ * the method and the target, that of a form to its body too; work that fails leaves it free.
  * @param work gets the key as the store knows it, and keeps the answer under it.
  * @param replay builds the result from the kept answer.
  * @param texts what the request says besides its body.
@@ -153,13 +153,21 @@ export async function runOncePerKey(
   replay: (answer: Json) => Awaitable<OperationResult>,
   texts: readonly string[] = [],
 ): Promise<OperationResult> {
-  const { target, idempotencyKey = '', principal, method, body } = context
+  const { target, idempotencyKey = '', principal, method, body, request } = context
   const store = context.storeOf(target.collection)
-  const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
   const messages = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, context.uploads), ...messages, ...texts])
-  const record = await store.claim(key, fingerprint, context.storeOptions)
+  const isFormKey = body?.form === true && request.headers['idempotency-key'] === undefined
+  const named = [principal?.id ?? null, method, printPath(target, []), idempotencyKey]
+  const key = hash(isFormKey ? [...named, fingerprint] : named)
+  const claim = async () => store.claim(key, fingerprint, context.storeOptions)
+  let record = await claim()
+  // Who clicks twice sees the answer to the second click: it waits for the first, about three seconds.
+  for (let wait = 25; isFormKey && record.state === 'running' && wait <= 1600; wait *= 2) {
+    await new Promise(resolve => setTimeout(resolve, wait))
+    record = await claim()
+  }
   if (record.state !== 'new') return replay(findAnswer(record, fingerprint))
   try {
     return await work(key)

@@ -13,6 +13,7 @@ import type { RouteTarget } from '../../model/compile/routes.ts'
 import { findCollectionDefinition } from '../../model/definitions.ts'
 import type { AnyCollection } from '../../model/types/collection-types.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
+import type { Negotiated } from '../../negotiate.ts'
 import { type BlobRecord, isBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
 import { type Fields, findField } from '../../schema/fields.ts'
 import { withTieBreak } from '../../store/selection.ts'
@@ -23,6 +24,7 @@ export interface Uploader {
   readonly request: HttpRequest
   readonly inProcess: boolean
   readonly target: RouteTarget | undefined
+  readonly negotiated: Negotiated | undefined
 }
 
 /**
@@ -48,7 +50,7 @@ export class Uploads {
    * @throws HttpError 400 where the property takes no file or not this type, 413 over the limit.
    */
   async put(field: string, { name, content }: Upload): Promise<Json> {
-    const { api, request, inProcess } = this.#context
+    const { api, request, inProcess, target, negotiated } = this.#context
     const declared = findField(this.#fields, toPath(field))
     if (declared?.kind !== 'blob') {
       const names = listBlobFields(this.#fields).join(', ')
@@ -56,8 +58,9 @@ export class Uploads {
       throw new HttpError(400, [{ message, field, type: 'unexpected_file' }])
     }
     // Only a key compares contents with those of another request: hashing is dear (docs/decisions/uploads.md). The body is
-    // read before the context has its key.
-    const keyed = request.headers['idempotency-key'] !== undefined
+    // read before the context has its key: the form of a page may hold one behind the file.
+    const isForm = negotiated?.format.page !== undefined && target?.kind === 'collection'
+    const keyed = isForm || request.headers['idempotency-key'] !== undefined
     const hash = keyed ? createHash('sha256') : undefined
     const { upload: limit } = api.limits
     const { start, content: bytes } = await peekContent(limitContent(content, limit, field, hash))
