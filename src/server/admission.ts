@@ -21,7 +21,7 @@ import { step, timed } from './steps.ts'
 export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
   const steps: Step[] = []
   if (method === undefined || !isSafe(method)) steps.push(step(refuseCrossSite, 403))
-  if (api.schemes.length > 0) steps.push(step(authenticateClient, 401, 403, 503))
+  if (api.schemes.length > 0) steps.push(step(authenticateClient, 401, 403, 429, 503))
   if (api.rateLimit) steps.push(step(countRequest, 429, 503))
   return timed(api, 'auth', ...steps)
 }
@@ -36,7 +36,7 @@ function refuseCrossSite({ api: { cors }, request, base }: RequestContext): void
   throw new HttpError(403, [{ message, type: 'cross_origin' }])
 }
 
-/** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 503 */
+/** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 429, 503 */
 async function authenticateClient(context: RequestContext): Promise<void> {
   const { api, request, base, runtime } = context
   const { schemes, baseUrl, rateLimit, credentialHeaders } = api

@@ -157,7 +157,7 @@ function authorizeFor(operation: string): Step {
 
 /** A QUERY has its parameters in its body; of another method it is the item or an input. */
 function readBodyOf(method: string): Step {
-  return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415)
+  return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415, 503)
 }
 
 function readQueryParameters(context: RequestContext): Awaitable<void> {
@@ -319,5 +319,5 @@ function dispatchPost(
     negotiateFormat(context)
     return readForm(context, request).then(() => stepsOf(context.method))
   }
-  return step(chooseMethod, 400, 401, 403, 404, 405, 406, 408, 413, 415)
+  return step(chooseMethod, 400, 401, 403, 404, 405, 406, 408, 413, 415, 503)
 }

@@ -8,9 +8,9 @@ import { compile, type Runner } from './session/runner.ts'
 import type { Session } from './session/session.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
-import { EachReader } from './statements/each.ts'
+import { EachReader } from './statements/each-reader.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
-import { Reads } from './statements/reads.ts'
+import { PageReader } from './statements/page-reader.ts'
 import { RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
@@ -36,7 +36,7 @@ export interface Table {
   readonly sets: SetAccess
   readonly updateAll: ReturnType<typeof buildUpdateAll>
   readonly totals: Totals
-  readonly reads: Reads
+  readonly reads: PageReader
   readonly each: EachReader
   readonly countBy: CountRows
   readonly unfolded: UnfoldedRows
@@ -80,7 +80,7 @@ export async function openTable(
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
   const rows = new RowAccess(mapping, records, isExact, clock)
   const totals = new Totals(mapping, rememberTotals && catalog.tellsChanges, walk)
-  const reads = new Reads(mapping, totals, walk)
+  const reads = new PageReader(mapping, totals, walk)
   return {
     mapping,
     records,

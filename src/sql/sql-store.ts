@@ -24,7 +24,7 @@ import type { SqlDatabase } from './databases/database.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table, type TableOptions } from './open-table.ts'
 import { SQL_STORE_RULES, type SqlStoreOptions } from './options.ts'
-import { Relations, registerRelated } from './relations.ts'
+import { registerRelated, TableReferences } from './references.ts'
 import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
@@ -175,7 +175,7 @@ class SqlStore extends TableCalls implements Store {
   readonly #options: TableOptions
   readonly #sql: SqlDatabase
   readonly #session: Session
-  readonly #relations = new Relations()
+  readonly #references = new TableReferences()
   #shape: Shape | undefined
   /** Absent until it is open. */
   #table: Table | undefined
@@ -192,7 +192,7 @@ class SqlStore extends TableCalls implements Store {
     this.#session = new Session(shared, sql, options.timeout)
     keepTransactions(this)
     registerRelated(this, {
-      relations: this.#relations,
+      references: this.#references,
       findTarget: async () => (await this.openTable()).target,
       describe: () => ({ shape: this.#requireShape(), options, database: sql.name }),
     })
@@ -207,7 +207,7 @@ class SqlStore extends TableCalls implements Store {
   }
 
   readonly relate: Required<Store>['relate'] = references => {
-    if (this.#relations.add(references, this.#table !== undefined)) this.#forgetTable()
+    if (this.#references.add(references, this.#table !== undefined)) this.#forgetTable()
   }
 
   readonly keepsReference: Required<Store>['keepsReference'] = field =>
@@ -264,7 +264,7 @@ class SqlStore extends TableCalls implements Store {
   }
 
   async #openFor(shape: Shape): Promise<Table> {
-    const keys = await this.#relations.findKeys(this)
+    const keys = await this.#references.findKeys(this)
     const opened = await openTable(shape, this.#session, this.#sql, this.#options, keys)
     for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
     setMapping(this, opened.mapping)

@@ -10,7 +10,7 @@ import { findBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../../schema/blob-forms.ts'
 import type { OperationContext } from '../context.ts'
 import { printBlobAddress, printContents } from '../represent.ts'
-import type { Write } from './write.ts'
+import type { Write } from './write-state.ts'
 
 /**
  * Replaces every binary property of a body by its record. Files of a multipart body are stored already; Base64

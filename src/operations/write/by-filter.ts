@@ -36,7 +36,7 @@ import { compileItems } from './plan-items.ts'
 import { requireAllReferences } from './references-of-many.ts'
 import { VARY_PREFER } from './results.ts'
 import { storeAll, storeInSets } from './store-many.ts'
-import { WriteState } from './write.ts'
+import { WriteState } from './write-state.ts'
 
 /** Compiles `PATCH /<collection>` or `DELETE`. Its filters are those of the list. */
 export function compileByFilter(

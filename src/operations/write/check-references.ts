@@ -10,7 +10,7 @@ import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import { runAtomically } from './store.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 /** Fills in the parent that the path names, and normalizes all references. @throws HttpError 400 for another parent. */
 export function fillParents({ call, parent, candidate }: Write<'candidate'>): Item {

@@ -28,7 +28,7 @@ import { refuseIfMatch } from './preconditions.ts'
 import { requireAllReferences } from './references-of-many.ts'
 import { addReturnApplied, VARY_PREFER } from './results.ts'
 import { storeAll, storeInSets } from './store-many.ts'
-import { WriteState } from './write.ts'
+import { WriteState } from './write-state.ts'
 
 /** Compiles `POST /<collection>`: an array is created as a whole where the store has transactions. */
 export function compileCreate(collection: CollectionDefinition): Perform {

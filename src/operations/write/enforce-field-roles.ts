@@ -8,7 +8,7 @@ import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { offers, requirePrincipal } from '../authorize.ts'
 import type { DecodedBody, OperationContext } from '../context.ts'
 import { notFound } from '../items.ts'
-import type { Write } from './write.ts'
+import type { Write } from './write-state.ts'
 
 /**
  * Puts the values of read-only properties into a new item, before it is checked. A program may give them.

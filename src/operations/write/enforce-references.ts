@@ -9,7 +9,7 @@ import type { Stored } from '../../store/store.ts'
 import { findAllDoomed, findDoomed } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
 import { Contested } from './store.ts'
-import type { Doomed, Write } from './write.ts'
+import type { Doomed, Write } from './write-state.ts'
 
 /**
  * Deletes them.

@@ -9,7 +9,7 @@ import { MAX_SET } from '../../store/sets.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
 import type { OperationContext } from '../context.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
-import type { Doomed, Write } from './write.ts'
+import type { Doomed, Write } from './write-state.ts'
 
 /** The maximum of items that are deleted with others. */
 const MAX_CASCADE = 10_000

@@ -20,7 +20,7 @@ import type { RunningTransaction } from '../running-transaction.ts'
 import { toChanges } from './enforce-field-roles.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import { Contested } from './store.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 /** Runs the `before` hooks on checked values. */
 export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {

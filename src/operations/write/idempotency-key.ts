@@ -21,7 +21,7 @@ import {
 } from './results.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { Uploads } from './uploads.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 /** What a write has done to its item. */
 type Outcome = 'created' | 'changed' | 'deleted'

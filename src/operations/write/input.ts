@@ -31,7 +31,7 @@ import { normalizeReferences } from './check-references.ts'
 import { findNamed, immutableField, listNamed } from './enforce-field-roles.ts'
 import { completeUnchanged } from './idempotency-key.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 /** Returns the decoded body. @throws HttpError 400 where it is missing. */
 export function requireBody({ call: { body } }: Write): Json {
@@ -131,7 +131,7 @@ function requireObject(value: Json): Item {
   throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
 }
 
-/** Applies a JSON Patch, a form or a merge patch to the item. @throws HttpError 400 */
+/** Applies a JSON Patch, a form or a merge patch to the item. @throws HttpError 400, 409, 413 */
 export function applyPatch(write: Write<'body' | 'current'>): Item {
   const { call, body, current, printed = current.item } = write
   const { target, api } = call

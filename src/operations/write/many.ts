@@ -5,7 +5,7 @@ import type { Awaitable } from '../../base/values.ts'
 import { AnyHttpError, type AnyIssue, HttpError, MAX_ISSUES } from '../../errors.ts'
 import type { OperationContext } from '../context.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { WriteState } from './write.ts'
+import type { WriteState } from './write-state.ts'
 
 /** The steps of each item, as its single write has them. What all items need is done for all at once. */
 export interface ItemSteps {

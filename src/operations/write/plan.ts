@@ -20,7 +20,7 @@ import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
 import * as store from './store.ts'
-import { type Write, WriteState } from './write.ts'
+import { type Write, WriteState } from './write-state.ts'
 
 /** `POST /<collection>`. `If-None-Match: *` asks for what it does anyway. */
 export function planCreate(collection: CollectionDefinition): Steps<'result'> {
@@ -134,7 +134,7 @@ function createItem(
         atomic =>
           requireStorable(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
-            .set('stored', store.storeNew, 409),
+            .set('stored', store.storeNew, 400, 409),
       ),
     )
 }
@@ -215,7 +215,7 @@ function changeItem(
         atomic =>
           requireStorableChange(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
-            .try('stored', store.storeChange, 409),
+            .try('stored', store.storeChange, 400, 409),
       ),
     )
 }
@@ -260,7 +260,7 @@ export function checkChange(
       .set(
         'candidate',
         replaces ? input.takeBody : isUpdate ? input.applyChanges : input.applyPatch,
-        400,
+        ...(operation === 'patch' ? [400, 409, 413] : [400]),
       )
       .check(
         roles && roles.readOnly.size > 0 && operation === 'patch' && fields.refuseReadOnly,

@@ -13,7 +13,7 @@ import { toProgramItem } from '../in-process/program-items.ts'
 import { findItem, isVisible, notFound, requireParent } from '../items.ts'
 import { protectResult } from './enforce-field-roles.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 /** @throws HttpError 404 where the parent that the path names does not exist. */
 export function requireParentOfPath({ call, transaction }: Write): Awaitable<void> {

@@ -11,7 +11,7 @@ import { offers } from '../authorize.ts'
 import type { OperationContext, OperationResult, WriteResponse } from '../context.ts'
 import { itemValidators } from '../read/read.ts'
 import { representChanged } from '../represent.ts'
-import type { Write } from './write.ts'
+import type { Write } from './write-state.ts'
 
 /** A constant, as every list in `vary`: what is printed of each is remembered. */
 export const VARY_PREFER: readonly string[] = ['Prefer']

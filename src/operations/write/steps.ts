@@ -1,7 +1,7 @@
 // Lists of steps, built at definition and run for each write. The types know which fields are filled in by then:
 // a step that needs another one does not compile.
 import type { Awaitable } from '../../base/values.ts'
-import type { FieldName, Write, WriteFields, WriteState } from './write.ts'
+import type { FieldName, Write, WriteFields, WriteState } from './write-state.ts'
 
 /** A step as it is run. */
 export interface WriteStep {

@@ -7,7 +7,7 @@ import type { Store, Stored } from '../../store/store.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
 import { locateError, type Many, runEach } from './many.ts'
 import { requireAllReferences } from './references-of-many.ts'
-import type { WriteState } from './write.ts'
+import type { WriteState } from './write-state.ts'
 
 /**
  * Stores all items that are not stored yet, within a transaction.

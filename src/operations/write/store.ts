@@ -4,7 +4,7 @@ import type { Stored } from '../../store/store.ts'
 import { runInTransaction } from '../run-transaction.ts'
 import { toWriteOptions } from './idempotency-key.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write.ts'
+import type { Write, WriteState } from './write-state.ts'
 
 export function storeNew(write: Write<'values'>): Awaitable<Stored> {
   return write.store.create(write.values, toWriteOptions(write, 'created'))

@@ -19,8 +19,8 @@ import {
   waitForOnly,
 } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
+import { runBatch, takeWrites, type WaitingWrite } from './shared-writes.ts'
 import { unwatch, watch } from './watch.ts'
-import { runBatch, takeWrites, type WaitingWrite } from './writes.ts'
 
 /** How long work that meets a lock or a conflict is retried, and the pauses in between; milliseconds. */
 const RETRY_TIMEOUT_MS = 5000

@@ -7,7 +7,7 @@ import type { SqlDatabase } from '../databases/database.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { type Runner, type SharedWork, type StatementSession, waitForOnly } from './runner.ts'
 import { type Session, toStoreError } from './session.ts'
-import { undoable } from './writes.ts'
+import { undoable } from './shared-writes.ts'
 
 /** An error that the work itself has thrown: it is never retried, even if it looks like one of the database. */
 class Undone {

@@ -11,7 +11,7 @@ import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
 import { buildOrder } from './list-statements.ts'
 import { boundColumns } from './long-rows.ts'
-import type { Reads } from './reads.ts'
+import type { PageReader } from './page-reader.ts'
 import { buildCondition, whereClause } from './where.ts'
 
 /** A row is long where it takes more than this part of `maxBytes`. */
@@ -20,10 +20,10 @@ const LONG_SHARE = 32
 export class EachReader {
   readonly #mapping: TableMapping
   readonly #bounded: ReturnType<typeof boundColumns>
-  readonly #reads: Reads
+  readonly #reads: PageReader
 
   /** @param reads lists the items of one id, however long their rows are. */
-  constructor(mapping: TableMapping, reads: Reads) {
+  constructor(mapping: TableMapping, reads: PageReader) {
     this.#mapping = mapping
     this.#bounded = boundColumns(mapping)
     this.#reads = reads

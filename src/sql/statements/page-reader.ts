@@ -48,7 +48,7 @@ const LONG = Symbol('long')
 /** For how long after a long row others are expected, in milliseconds. */
 const LONG_MS = 1000
 
-export class Reads {
+export class PageReader {
   readonly #mapping: TableMapping
   readonly #totals: Totals
   readonly #walk: TableWalk | undefined

@@ -14,7 +14,7 @@ export interface StoreDescription {
 
 /** A store whose ids may be named by keys of others. */
 interface Related {
-  readonly relations: Relations
+  readonly references: TableReferences
   /** Its ids as its table is, once that is open; `undefined` where no key can name them. */
   findTarget(): Promise<KeyTarget | undefined>
   describe(): StoreDescription
@@ -38,7 +38,7 @@ function plainTarget({ shape, options, database }: StoreDescription): KeyTarget 
   return { table, column: id.column, type: id.made }
 }
 
-export class Relations {
+export class TableReferences {
   readonly #references = new Map<string, StoreReference>()
 
   /**
@@ -74,7 +74,7 @@ export class Relations {
       [...this.#references.values()].map(async ({ field, store, onDelete = 'restrict' }) => {
         const parent = related.get(store)
         if (!parent) return []
-        const circular = store !== self && parent.relations.leadTo(self)
+        const circular = store !== self && parent.references.leadTo(self)
         const target =
           store === self || circular ? plainTarget(parent.describe()) : await parent.findTarget()
         return target ? [{ ...target, field, onDelete, circular }] : []
@@ -84,11 +84,11 @@ export class Relations {
   }
 
   /** Whether the references lead to a store. */
-  leadTo(wanted: Store, seen = new Set<Relations>()): boolean {
+  leadTo(wanted: Store, seen = new Set<TableReferences>()): boolean {
     if (seen.has(this)) return false
     seen.add(this)
     return [...this.#references.values()].some(
-      ({ store }) => store === wanted || related.get(store)?.relations.leadTo(wanted, seen),
+      ({ store }) => store === wanted || related.get(store)?.references.leadTo(wanted, seen),
     )
   }
 }
