@@ -41,7 +41,7 @@ async function serveItems(database: string, many: boolean): Promise<void> {
   // What is built has the types of its source.
   const built = (path: string) => import(new URL(path, process.env.BUILD).href)
   const { harden } = (await built('node/harden.js')) as typeof import('../src/node/harden.ts')
-  const { html } = (await built('html/html.js')) as typeof import('../src/html/html.ts')
+  const { html } = (await built('html/index.js')) as typeof import('../src/html/index.ts')
   const db = await openKysely(engine, database)
   const define = (name: string) =>
     defineCollection({

@@ -1,5 +1,5 @@
 // The files and functions of ours that one warm request of each kind passes, counted by V8.
-//   npm run bench:path -- [--list=GET,PATCH (their names too)] [--build=<folder>]
+//   npm run bench:path -- [--list=GET,PATCH (their names too)] [--build=<folder of a file for each module>]
 // The budgets are kept, not gated: nothing fails where one is passed.
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { prepare } from './processes.ts'
+import { compileModules, prepare } from './processes.ts'
 import { printTable } from './tables.ts'
 
 const { values: options } = parseArgs({
@@ -55,7 +55,7 @@ const KINDS: readonly Kind[] = [
 /** Until nothing is done for the first time any more. */
 const WARM = 200
 
-prepare(options.build)
+prepare(options.build ?? compileModules())
 const { BUILD = '' } = process.env
 // What is built has the types of its source.
 const ours = (await import(BUILD)) as typeof import('../src/index.ts')

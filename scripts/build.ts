@@ -1,16 +1,20 @@
 // Builds the package into `dist`: `npm run build`. It runs wherever Node does.
+//   npx tsx scripts/build.ts <folder>   only the JavaScript, into that folder
 import { execFileSync } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundleBusboy } from './bundle-busboy.ts'
+import { bundle } from './bundle.ts'
 
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
 
-await rm('dist', { recursive: true, force: true })
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
-await nameBuiltFiles()
-await bundleBusboy()
+const [folder] = process.argv.slice(2)
+await rm(folder ?? 'dist', { recursive: true, force: true })
+if (folder === undefined) {
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+  await nameBuiltFiles()
+}
+await bundle(resolve(folder ?? 'dist'))
 
 /** Names the built files in declarations: TypeScript rewrites the extensions of imports in JavaScript alone. */
 async function nameBuiltFiles(): Promise<void> {
