@@ -10,9 +10,10 @@ import { docs } from './docs/docs.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
 import { buildPageView } from './pages/build-page-view.ts'
 import { printErrorPage } from './pages/error-page.ts'
+import { printColumns, printFilters } from './pages/filters.ts'
 import { disclose, printAction, printForm } from './pages/form.ts'
 import { restoreForm } from './pages/form-state.ts'
-import { printFilters, printPages, printSearch, printTable } from './pages/list.ts'
+import { printPages, printSearch, printTable } from './pages/list.ts'
 import { printPage } from './pages/page.ts'
 import type { PageLink, PageView } from './pages/page-view.ts'
 import { STYLE_SOURCE } from './style.ts'
@@ -98,7 +99,7 @@ function printListPage({ name, fields, data }: Of<'list'>, view: PageView): stri
   return printPage(
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view)}</div>
-${printFilters(view)}
+${printFilters(view)}${printColumns(view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}
 <div class="actions">${actions.map(action => printAction(action, view))}</div>

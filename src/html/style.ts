@@ -79,9 +79,13 @@ details>form,details>.inside{padding:.5rem 1.25rem .75rem}
 .field.wide,fieldset{grid-column:1/-1}
 .pair{display:flex;flex-wrap:wrap;gap:.5rem}
 .pair>*{flex:1 1 5rem;min-width:0}
+.pair>.operator{flex:0 1 8rem}
 .pair>[type=date]{flex-basis:8.5rem}
 .pair>[type=datetime-local]{flex-basis:12rem}
 .filters .fields{grid-template-columns:repeat(auto-fill,minmax(min(100%,18rem),1fr))}
+.checks{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
+.checks label{font-weight:400;padding:.25rem 0;margin:0}
+[type=checkbox]{width:auto;min-height:0;margin:0}
 .group{display:block;font-size:.875rem;font-weight:600;margin-bottom:.2rem;overflow-wrap:anywhere}
 details>form>p,.card>form>p{margin-top:1rem}
 fieldset{border:1px solid var(--line);border-radius:8px;margin:0;padding:.5rem 1rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr));gap:.75rem 1.25rem;min-width:0}

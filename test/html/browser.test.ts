@@ -59,7 +59,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     expect(await plates(page)).toHaveLength(10)
 
     await open(page, 'Filter')
-    await page.getByLabel('color').first().selectOption('red')
+    await page.getByLabel('color', { exact: true }).first().selectOption('red')
     await page.getByLabel('price to').fill('14000')
     await follow(page, () => page.getByRole('button', { name: 'Filter' }).click())
     const summary = page.locator('summary', { hasText: 'Filter' })
@@ -165,11 +165,11 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     const upload = (name: string, mimeType: string, buffer: Buffer) =>
       page.locator('input[type=file][name=photo]').setInputFiles({ name, mimeType, buffer })
     await open(page, 'New photo')
-    await page.locator('[name=comment]').fill('in the yard')
+    await page.locator('form[method=post] [name=comment]').fill('in the yard')
     await upload('no.png', 'image/png', Buffer.from('no picture at all'))
     await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
     expect(await page.locator('#create-photo-issue').innerText()).toContain('photo must be image/*')
-    expect(await page.locator('[name=comment]').inputValue()).toBe('in the yard')
+    expect(await page.locator('form[method=post] [name=comment]').inputValue()).toBe('in the yard')
     await upload('car.png', 'image/png', picture(8, 6, [200, 30, 30]))
     await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
     expect(await page.getByRole('status').innerText()).toContain('Created')
@@ -177,7 +177,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     expect(await sizeOf(page)).toEqual([8, 6])
 
     await open(page, 'Edit photo')
-    await page.locator('[name=comment]').fill('in the garage')
+    await page.locator('form[method=post] [name=comment]').fill('in the garage')
     await follow(page, () => page.getByRole('button', { name: 'Save' }).click())
     expect(await page.locator('dd').nth(1).innerText()).toBe('in the garage')
     expect(await sizeOf(page)).toEqual([8, 6])

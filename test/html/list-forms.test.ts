@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
 import { defineApi, defineCollection, json, memoryStore, xml } from '../../src/index.ts'
+import { formOf, linkOf, textOf } from './reading.ts'
 
 const Car = z.object({
   name: z.string(),
@@ -89,5 +90,125 @@ describe('blank controls', () => {
     const { visit } = await lot()
     const { status, page } = await visit('/v1/cars?name=&suppress_error_codes=true')
     expect([status, page.includes('Clio')]).toEqual([200, true])
+  })
+})
+
+describe('an operator beside a value', () => {
+  it.each([
+    ['name[op]=like&name=li', 'name[like]=*li*', ['Clio']],
+    ['name[op]=like&name=*o', 'name[like]=*o', ['Clio', 'Twingo']],
+    ['name[op]=prefix&name=T', 'name[prefix]=T', ['Twingo']],
+    ['name[op]=eq&name=Clio', 'name=Clio', ['Clio']],
+    ['name[op]=ne&name=Clio', 'name[ne]=Clio', ['Zoé', 'Twingo']],
+    ['name=Clio&name[op]=ne', 'name[ne]=Clio', ['Zoé', 'Twingo']],
+    ['name[op]=&name=Clio', 'name=Clio', ['Clio']],
+    ['color[op]=ne&color=red', 'color[ne]=red', ['Zoé', 'Twingo']],
+    ['sold_to[op]=none&sold_to=ann', 'sold_to[exists]=false', ['Clio', 'Zoé', 'Twingo']],
+    ['name[op]=like&name=&color[op]=ne&color=', '', ['Clio', 'Zoé', 'Twingo']],
+    ['filter[name][op]=prefix&filter[name]=T', 'filter[name][prefix]=T', ['Twingo']],
+    ['name[op]=like&name=%26%3D%3C', 'name[like]=*&=<*', []],
+  ])('%s is %s', async (sent, query, names) => {
+    const { moved, visit } = await lot()
+    const to = (await moved(`/v1/cars?${sent}`)) ?? ''
+    expect(new URLSearchParams(to.split('?')[1] ?? '').toString()).toBe(
+      new URLSearchParams(query.replace('*&=<*', '*%26%3D<*')).toString(),
+    )
+    const { page } = await visit(to)
+    expect(
+      [...page.matchAll(/data-label="name"[^>]*>(?:<a[^>]*>)?([^<]*)/g)].map(([, name]) => name),
+    ).toEqual(names)
+  })
+
+  it.each(['like=5', 'evil=5', '__proto__=5'])(
+    '%s that no field has is a 400 of the list',
+    async query => {
+      const { moved, visit } = await lot()
+      const [operator, value] = query.split('=')
+      const to = await moved(`/v1/cars?price[op]=${operator}&price=${value}`)
+      expect((await visit(to ?? '')).status).toBe(400)
+    },
+  )
+
+  it('shows again what was sent, and sends it again untouched', async () => {
+    const { moved, visit } = await lot()
+    for (const query of [
+      'name[like]=*li*',
+      'name[like]=C*o',
+      'name[prefix]=T',
+      'name=Clio',
+      'color[ne]=red',
+      'sold_to[exists]=false',
+      'price[gte]=1&price[lte]=8000&color=green&color[ne]=red&sort=-name&limit=5',
+    ]) {
+      const { action, pairs } = formOf((await visit(`/v1/cars?${query}`)).page, 'Filter Clear')
+      const sent = new URLSearchParams(
+        pairs.map(([name, value]): [string, string] => [name, value]),
+      )
+      const again = (await moved(`${action}?${sent}`)) ?? ''
+      const sorted = (text: string) => [...new URLSearchParams(text)].map(String).toSorted()
+      expect(sorted(again.split('?')[1] ?? '')).toEqual(sorted(query))
+    }
+  })
+
+  it('offers what the field permits, in words', async () => {
+    const { visit } = await lot()
+    const { html: text } = formOf((await visit('/v1/cars')).page, 'Filter Clear')
+    const offered = (name: string) =>
+      textOf(
+        new RegExp(`<select[^>]* name="${name}\\[op\\]"[^>]*>(.*?)</select>`).exec(text)?.[1] ?? '',
+      )
+    expect(offered('name')).toBe('contains begins with is is not')
+    expect(offered('color')).toBe('is is not')
+    expect(offered('sold_to')).toBe('contains begins with is is not is empty')
+    expect(offered('price')).toBe('')
+  })
+
+  it('shows the issue of its value at the input', async () => {
+    const { visit } = await lot()
+    const { status, page } = await visit('/v1/cars?color[ne]=pink')
+    expect(status).toBe(400)
+    const { html: text } = formOf(page, 'Filter Clear')
+    expect(text).toMatch(/<select id="filter-color" name="color" aria-invalid="true"/)
+    expect(text).toMatch(/<option value="ne" selected>/)
+  })
+})
+
+describe('the form for columns', () => {
+  const headOf = (page: string) =>
+    [...page.matchAll(/<th [^>]*>(.*?)<\/th>/g)].map(([, cell = '']) => textOf(cell))
+
+  it('shows the chosen ones, and keeps all else of the query', async () => {
+    const { visit, moved } = await lot()
+    const { page } = await visit('/v1/cars?color[ne]=red&sort=-name')
+    const { action, pairs } = formOf(page, 'Show All')
+    expect(pairs.filter(([name]) => name === 'fields[]').map(([, value]) => value)).toEqual([
+      'id',
+      'name',
+      'color',
+      'price',
+      'sold_to',
+      'created_at',
+      'updated_at',
+    ])
+    const chosen = pairs.filter(([, value]) => !/^(?:price|sold_to|.*_at)$/.test(value))
+    const to = await moved(
+      `${action}?${new URLSearchParams(chosen.map(([name, value]): [string, string] => [name, value]))}`,
+    )
+    expect(to).toMatch(/\?color%5Bne%5D=red&sort=-name&fields=id,name,color$/)
+    const shown = await visit(to ?? '')
+    expect(headOf(shown.page).toSorted()).toEqual(['color', 'id', 'name'])
+    expect(textOf(shown.page)).toContain('Columns: 2 of 6')
+    expect(linkOf(shown.page, 'All')).toBe('/v1/cars?color%5Bne%5D=red&sort=-name')
+    // The filter form keeps them.
+    expect(formOf(shown.page, 'Filter Clear').pairs).toContainEqual(['fields', 'id,name,color'])
+  })
+
+  it('marks the columns that the query names', async () => {
+    const { visit } = await lot()
+    const { pairs } = formOf((await visit('/v1/cars?fields=name')).page, 'Show All')
+    expect(pairs).toEqual([
+      ['fields[]', 'id'],
+      ['fields[]', 'name'],
+    ])
   })
 })

@@ -80,6 +80,7 @@ export async function buildPageView(
     itemName: collection?.itemName ?? 'item',
     sort: collection?.sort ?? [],
     fields: collection?.queryFields,
+    id: collection?.shape.identity.name,
     createdAt: collection?.shape.createdAt,
     choices: builder.choices,
     actions:

@@ -27,7 +27,7 @@ export interface Control {
 const UNREACHABLE = /[.[\]\r\n]|^$|^(?:__proto__|constructor|prototype)$/
 const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, ...HEADER_PARAMETERS])
 
-function isReachable(name: string): boolean {
+export function isReachable(name: string): boolean {
   return !UNREACHABLE.test(name) && !PROTOCOL.has(name)
 }
 

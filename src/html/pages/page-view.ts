@@ -86,6 +86,8 @@ export interface PageView {
   readonly itemName: string
   /** The fields of the list's items, or of the item. */
   readonly fields: Fields | undefined
+  /** The name of the identity. */
+  readonly id: string | undefined
   /** The name of the creation date. */
   readonly createdAt: string | undefined
   /** The choices of fields that refer to a parent. */
