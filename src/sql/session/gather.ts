@@ -6,7 +6,7 @@ import { type Runner, type SharedWork, waitForOnly } from './runner.ts'
 import { isAborted, unwatch, watch } from './watch.ts'
 
 /** So many statements begin at once, each for one read; what comes while they run is shared. */
-const FEW = 4
+const FEW = 2
 /** The most reads that share a statement. */
 const MAX_READS = 64
 /** A statement that has run so long, in milliseconds, keeps no others waiting. */
