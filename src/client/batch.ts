@@ -83,9 +83,7 @@ export async function batch<Named, const S extends readonly BatchStep<unknown>[]
   if (!state) throw new TypeError('A batch needs a client: batch(client, steps => […])')
   const { steps, sent, placeOf } = collectSteps(state.ids)
   const wanted = build(steps as BatchSteps<Named>) // the types of the collections describe these
-  const reply = await state.send({
-    method: 'POST',
-    url: `${state.root}/batch`,
+  const reply = await state.send('POST', 'batch', {
     place: 'batch',
     headers: { prefer: dryRun ? 'tx=rollback' : undefined },
     body: sent,

@@ -114,8 +114,7 @@ export function createClient<A, V extends ApiVersion<A> = ApiVersion<A>>(
     ...rest
   }: PlainClientOptions = options ?? {}
   const state: ClientState = {
-    root: url.replace(/\/$/, '') + (version ? `/v${version}` : ''),
-    send: createSend(rest),
+    send: createSend(url.replace(/\/$/, '') + (version ? `/v${version}` : ''), rest),
     cache: new Map(),
     max: cache,
     ids,

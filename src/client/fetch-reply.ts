@@ -43,20 +43,15 @@ export function createFetchReply({
   onResponse,
   ...options
 }: FetchOptions): FetchReply {
-  const request = async (url: string, init: RequestInit) => {
+  const fetchReply: FetchReply = async (url, init, follows) => {
     const response = await toAnswer(async () => (options.fetch ?? fetch)(url, init))
     onResponse?.({ method: init.method ?? '', url, response })
-    return response
-  }
-
-  return async (url, init, follows) => {
-    let response = await request(url, init)
-    const location = follows && !response.ok && response.headers.get('location')
+    const { ok, status, headers, body } = response
+    const location = follows && !ok && headers.get('location')
     if (location) {
       const next = new URL(location, url)
-      if (next.origin === new URL(url).origin) response = await request(next.href, init)
+      if (next.origin === new URL(url).origin) return fetchReply(next.href, init, false)
     }
-    const { ok, status, headers, body } = response
     let left = maxBytes
     const counter = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
@@ -73,6 +68,7 @@ export function createFetchReply({
     const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
     throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
   }
+  return fetchReply
 }
 
 /** @throws ConnectionError where the line is lost */

@@ -7,8 +7,6 @@ import { hashOf, setVersion } from './versions.ts'
 
 /** What the resources of a client share. */
 export interface ClientState {
-  /** The root of the api, or of its version. */
-  readonly root: string
   readonly send: Send
   /** Replies that may still be current, by what was requested; the oldest first. */
   readonly cache: Map<string, Reply>

@@ -32,7 +32,7 @@ export interface CollectionReads {
 
 export function createReads(
   place: CollectionPlace,
-  { root, send, cache, max }: ClientState,
+  { send, cache, max }: ClientState,
 ): CollectionReads {
   const { name } = place
 
@@ -40,7 +40,7 @@ export function createReads(
     const entry = `${prefer} ${path} ${JSON.stringify(options?.headers)}`
     const known = cache.get(entry)
     const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
-    const fresh = await send({ method: 'GET', url: `${root}/${path}`, headers, options })
+    const fresh = await send('GET', path, { headers, options })
     const reply = fresh.status === 304 && known ? known : fresh
     const { value } = reply
     if (!fits(value)) throw notAnAnswer(reply)

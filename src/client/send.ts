@@ -32,17 +32,13 @@ export interface AuthAttempt {
   readonly retry: boolean
 }
 
-export interface SentMessage {
-  readonly method: string
-  readonly url: string
+export interface SendDetails {
   /** The name of the target of a write: either all writes with one method and place accept keys, or none. */
   readonly place?: string
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `FormData`, or a value to be sent as JSON. */
   readonly body?: unknown
   readonly options?: CallOptions | undefined
-  /** What tells the server that attempts are of one write. */
-  readonly key?: string | undefined
 }
 
 /** Milliseconds before the first retry. Each later one waits twice as long, up to the second figure. */
@@ -51,78 +47,68 @@ const MAX_WAIT = 10_000
 /** Milliseconds: with a longer `Retry-After` the error is thrown. */
 const MAX_RETRY_AFTER = 60_000
 
-type Body = FormData | string | undefined
+/** @param path from the root of the api on. */
+export type Send = (method: string, path: string, details?: SendDetails) => Promise<Reply>
 
-export type Send = (message: SentMessage) => Promise<Reply>
-
-export function createSend({
-  auth,
-  retries = 5,
-  timeout = 30_000,
-  join,
-  ...options
-}: SendOptions): Send {
+export function createSend(
+  root: string,
+  { auth, retries = 5, timeout = 30_000, join, ...options }: SendOptions,
+): Send {
   const fetchReply = createFetchReply(options)
   const { share, forget } = createJoiner(join ?? !options.fetch)
+  const authorize = typeof auth === 'function' ? auth : () => auth
   /** Whether writes are safe to repeat, by method and place. */
   const takers: Record<string, boolean> = {}
-  let renewal: Promise<string> | undefined
+  let renewal: Promise<string | undefined> | undefined
 
-  function sendAs(
-    token: string | undefined,
-    message: SentMessage,
-    body: Body,
-    signal: AbortSignal,
-  ) {
-    const { method, url, place, options, key } = message
-    const headers: Record<string, string> = toPlain({
-      accept: 'application/json',
-      authorization: token,
-      'content-type': typeof body === 'string' ? 'application/json' : undefined,
-      'idempotency-key': key,
-      // Those of the call, by names in lower case.
-      ...Object.fromEntries(new Headers(options?.headers)),
-      ...toPlain(message.headers),
-    })
-    const start = (signal: AbortSignal) =>
-      fetchReply(url, { method, headers, body: body ?? null, redirect: 'manual', signal }, !place)
-    if (!place) return share(JSON.stringify([method, url, headers]), signal, start)
-    return start(signal).finally(forget)
-  }
-
-  /** Sends a request once; once more, with new credentials, if those were refused. */
-  async function sendOnce(...[message, body, signal]: [SentMessage, Body, AbortSignal]) {
-    const known = renewal
-    // It is about to give the token.
-    await known?.catch(() => {})
-    const token = typeof auth === 'function' ? await auth({ retry: false }) : auth
-    try {
-      return await sendAs(token, message, body, signal)
-    } catch (error) {
-      if (typeof auth !== 'function' || Object(error).status !== 401) throw error
-      // Another request may have been first.
-      if (renewal === known) renewal = (async () => auth({ retry: true }))()
-      const renewed = await renewal
-      if (renewed === token) throw error
-      return sendAs(renewed, message, body, signal)
-    }
-  }
-
-  async function send(message: SentMessage): Promise<Reply> {
-    const { method, place, body, url } = message
-    const { signal } = message.options ?? {}
-    const keyed = { ...message, key: place && createKey() }
+  const send: Send = async (method, path, { place, headers, body, options = {} } = {}) => {
+    const url = `${root}/${path}`
+    const { signal } = options
+    const key = place && createKey()
     const text = body instanceof FormData ? body : JSON.stringify(body)
+
+    const sendAs = (token: string | undefined, inner: AbortSignal) => {
+      const all: Record<string, string> = toPlain({
+        accept: 'application/json',
+        authorization: token,
+        'content-type': typeof text === 'string' ? 'application/json' : undefined,
+        'idempotency-key': key,
+        // Those of the call, by names in lower case.
+        ...Object.fromEntries(new Headers(options.headers)),
+        ...toPlain(headers),
+      })
+      const start = (signal: AbortSignal) =>
+        fetchReply(url, { method, headers: all, body: text ?? null, redirect: 'manual', signal }, !place)
+      if (place) return start(inner).finally(forget)
+      return share(JSON.stringify([method, url, all]), inner, start)
+    }
+
+    /** Sends the request once; once more, with new credentials, if those were refused. */
+    const sendOnce = async (inner: AbortSignal) => {
+      const known = renewal
+      // It is about to give the token.
+      await known?.catch(() => {})
+      const token = await authorize({ retry: false })
+      try {
+        return await sendAs(token, inner)
+      } catch (error) {
+        if (Object(error).status !== 401) throw error
+        // Another request may have been first.
+        if (renewal === known) renewal = (async () => authorize({ retry: true }))()
+        const renewed = await renewal
+        if (renewed === token) throw error
+        return sendAs(renewed, inner)
+      }
+    }
+
     for (let count = 0; ; count++) {
       try {
-        return await limitTime(typeof text === 'object' ? MAX_TIMER : timeout, signal, inner =>
-          sendOnce(keyed, text, inner),
-        )
+        return await limitTime(typeof text === 'object' ? MAX_TIMER : timeout, signal, sendOnce)
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
         if (count >= retries || after > MAX_RETRY_AFTER) throw error
-        const isSafe = !place || (await takesKeys(method, place, url).catch(() => false))
+        const isSafe = !place || (await takesKeys(method, place, path).catch(() => false))
         if (!isSafe) throw error
         await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
       }
@@ -130,10 +116,10 @@ export function createSend({
   }
 
   /** Sends OPTIONS once for each place: a write is repeated only if the server knows its key. */
-  async function takesKeys(method: string, place: string, url: string) {
+  async function takesKeys(method: string, place: string, path: string) {
     const name = `${method} ${place}`
     if (takers[name] === undefined) {
-      const { value } = await send({ method: 'OPTIONS', url })
+      const { value } = await send('OPTIONS', path)
       const described = JSON.stringify(Object(value)[method.toLowerCase()])
       takers[name] = /idempotency-?key/i.test(described)
     }
@@ -158,31 +144,28 @@ interface SharedRead {
 /** Makes equal reads one, while it runs and until a write was answered. It ends early when nobody waits for it any more. */
 function createJoiner(joins: boolean) {
   const running = new Map<string, SharedRead>()
+  let writes = 0
   const share = (
-    key: string,
+    request: string,
     signal: AbortSignal,
     start: (signal: AbortSignal) => Promise<Reply>,
   ) => {
     if (!joins) return start(signal)
-    const end = () => running.get(key) === read && running.delete(key)
-    let read = running.get(key)
-    if (!read) {
-      const controller = new AbortController()
-      read = { reply: start(controller.signal), controller, waiting: 0 }
-      running.set(key, read)
-      read.reply.then(end, end)
-    }
-    const { controller, reply } = read
+    const key = writes + request
+    const end = () => running.delete(key)
+    const controller = new AbortController()
+    const read = running.get(key) ?? { reply: start(controller.signal).finally(end), controller, waiting: 0 }
+    running.set(key, read)
     read.waiting++
     signal.addEventListener('abort', () => {
-      if (read && --read.waiting === 0) {
+      if (--read.waiting === 0) {
         end()
-        controller.abort(signal.reason)
+        read.controller.abort(signal.reason)
       }
     })
-    return reply
+    return read.reply
   }
-  return { share, forget: () => running.clear() }
+  return { share, forget: () => void writes++ }
 }
 
 /** Finds how many milliseconds a retry must wait; more than any for an error that is final. */

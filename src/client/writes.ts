@@ -33,15 +33,18 @@ const MAX_CHANGES = 100
 const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
-/** @returns what writes once, with the condition of its target or its options. */
-function createAttempt(
+/** An entity tag that no item has: the server refuses the write. */
+const NO_TAG = '""'
+
+/** The writes of a collection. */
+export function createWrites(
   place: CollectionPlace,
-  { root, send }: ClientState,
-  { get }: CollectionReads,
-): SendWrite {
+  { send }: ClientState,
+  { get, read }: CollectionReads,
+) {
   const { name } = place
 
-  /** @throws HttpError 412 if the item has another version. */
+  /** Finds the entity tag for the condition of a write; of an item that has changed one that no item has. */
   async function findTag(target: unknown, options: WriteOptions): Promise<string | undefined> {
     const { ifMatch, unconditional } = options
     if (ifMatch || unconditional) return ifMatch
@@ -52,52 +55,39 @@ function createAttempt(
     }
     const path = printPath(target, place)
     const [source, of, hash] = version.split(' ')
-    if (of === path) {
-      if (!hash) return source
-      // An item of a list has no tag: it is read again.
-      const now = await get(path + source, options).catch(toUndefined)
-      if (now && hashOf(now.value) === hash) return tagOf(now.headers)
-    }
-    const message = `${path} has another version than ${version}`
-    throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
+    if (of !== path) return NO_TAG
+    if (!hash) return source
+    // An item of a list has no tag: it is read again.
+    const { value, headers } = await get(path + source, options)
+    return hashOf(value) === hash ? tagOf(headers) : NO_TAG
   }
 
-  return async (method, target, body, options = {}, path = '') => {
-    const url = `${root}/${printPath(target, place)}${path}`
-    const reply = await send({
-      method,
-      url,
-      place: name + path,
-      headers: {
-        'if-match': await findTag(target, options),
-        prefer: printPreferences('return=representation', options),
-      },
-      body: toBody(body),
-      options,
-    })
-    // An action may give anything.
-    const { value, headers } = reply
-    const fits = Array.isArray(body) ? isList(value) : isObject(value)
-    if (!path && !fits) throw notAnAnswer(reply)
-    remember([value].flat(), place, tagOf(headers))
-    return value
-  }
-}
-
-/** The writes of a collection. */
-export function createWrites(place: CollectionPlace, state: ClientState, reads: CollectionReads) {
-  const attempt = createAttempt(place, state, reads)
-
-  /** Writes; on a conflict it reads the current item for the error. */
-  const write: SendWrite = async (method, target, mine, options, path) => {
+  /** Writes on the condition of its target or its options. On a conflict it reads the current item for the error. */
+  const write: SendWrite = async (method, target, body, options = {}, path = '') => {
     try {
-      return await attempt(method, target, mine, options, path)
+      const reply = await send(method, printPath(target, place) + path, {
+        place: name + path,
+        headers: {
+          'if-match': await findTag(target, options),
+          prefer: printPreferences('return=representation', options),
+        },
+        body: toBody(body),
+        options,
+      })
+      // An action may give anything.
+      const { value, headers } = reply
+      const fits = Array.isArray(body) ? isList(value) : isObject(value)
+      if (!path && !fits) throw notAnAnswer(reply)
+      remember([value].flat(), place, tagOf(headers))
+      return value
     } catch (error) {
-      const isGone = isObject(target) && isStatus(error, 404) && !options?.unconditional
-      if (target === COLLECTION || !(isGone || isConflict(error))) throw error
-      const theirs = await reads.read(target, options).catch(toUndefined)
+      if (!(error instanceof HttpError) || target === COLLECTION) throw error
+      const { status, errors } = error
+      const isGone = status === 404 && isObject(target) && !options.unconditional
+      if (!isGone && status !== 412 && errors[0]?.type !== 'changed_meanwhile') throw error
+      const theirs = await read(target, options).catch(toUndefined)
       // A 404 of an action may be about something else.
-      throw isGone && theirs ? error : new ConflictError(error, { mine, theirs })
+      throw isGone && theirs ? error : new ConflictError(error, { mine: body, theirs })
     }
   }
 
@@ -110,10 +100,8 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
   ): Promise<number> {
     const { maxAffected } = options
     const most = maxAffected === undefined ? '' : `max-affected=${maxAffected}`
-    const reply = await state.send({
-      method,
-      url: `${state.root}/${place.name}${printQuery(filters, place)}`,
-      place: `${place.name}?`,
+    const reply = await send(method, name + printQuery(filters, place), {
+      place: `${name}?`,
       headers: { prefer: printPreferences(most, options) },
       body,
       options,
@@ -128,12 +116,12 @@ export function createWrites(place: CollectionPlace, state: ClientState, reads: 
     options: CallOptions = {},
   ) {
     for (let count = 1; ; count++) {
-      const item = await reads.read(target, options)
+      const item = await read(target, options)
       const body = await decide(item)
       try {
-        return await (count < MAX_CHANGES ? attempt : write)('PATCH', item, body, options)
+        return await write('PATCH', item, body, options)
       } catch (error) {
-        if (!isConflict(error) || count >= MAX_CHANGES) throw error
+        if (!(error instanceof ConflictError) || count >= MAX_CHANGES) throw error
       }
       const most = Math.min(FIRST_CHANGE_WAIT * 2 ** count, MAX_CHANGE_WAIT)
       await wait(Math.random() * most, options.signal)
@@ -169,19 +157,9 @@ export function foreignObject(name: string): TypeError {
   )
 }
 
-function isStatus(error: unknown, status: number): error is HttpError {
-  return error instanceof HttpError && error.status === status
-}
-
-function isConflict(error: unknown): error is HttpError {
-  return (
-    isStatus(error, 412) || (isStatus(error, 409) && error.errors[0]?.type === 'changed_meanwhile')
-  )
-}
-
 /** Returns nothing for a 404, and throws any other error. */
 function toUndefined(error: unknown): undefined {
-  if (!isStatus(error, 404)) throw error
+  if (Object(error).status !== 404) throw error
 }
 
 /** Converts a value with files to a form; its other properties are parts of JSON. */
