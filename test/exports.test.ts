@@ -221,6 +221,8 @@ test('rest-conventions/client/batch', async () => {
   expect(await namesOf('client/batch.ts')).toMatchInlineSnapshot(`
     [
       "batch",
+      "deleteMany",
+      "patchMany",
       "type BatchOptions",
       "type BatchResource",
       "type BatchStep",

@@ -9,11 +9,13 @@ import {
   type CollectionPlace,
   printPath,
   remember,
-  states,
+  stateOf,
 } from './place.ts'
 import { isObject } from './query-string.ts'
 import { isList } from './reads.ts'
 import { createProxy } from './resource.ts'
+
+export { deleteMany, patchMany } from './by-filter.ts'
 
 /** A step of a batch. Its `id` stands for the id of its item: in a reference of a later step, or as its target. */
 export interface BatchStep<T> {
@@ -34,7 +36,7 @@ export interface StepOptions {
 export interface BatchResource<D extends Def> {
   /** Creates an item. */
   create(item: DefInput<D>): BatchStep<DefItem<D>>
-  /** CollectionReads an item, with the changes of the steps before. */
+  /** Reads an item, with the changes of the steps before. */
   read(id: IdOf<D>): BatchStep<DefItem<D>>
   /** Replaces all values of an item. */
   replace(id: IdOf<D>, item: DefInput<D>, options?: StepOptions): BatchStep<DefItem<D>>
@@ -79,12 +81,10 @@ export async function batch<Named, const S extends readonly BatchStep<unknown>[]
   build: (steps: BatchSteps<Named>) => S,
   { dryRun, ...options }: BatchOptions = {},
 ): Promise<{ readonly [N in keyof S]: S[N] extends BatchStep<infer T> ? T : never }> {
-  const state = states.get(client)
-  if (!state) throw new TypeError('A batch needs a client: batch(client, steps => […])')
+  const state = stateOf(client, 'batch')
   const { steps, sent, placeOf } = collectSteps(state.ids)
   const wanted = build(steps as BatchSteps<Named>) // the types of the collections describe these
   const reply = await state.send('POST', 'batch', {
-    place: 'batch',
     headers: { prefer: dryRun ? 'tx=rollback' : undefined },
     body: sent,
     options,

@@ -11,9 +11,9 @@ export class HttpError extends Error {
   /** The headers of the response: `Retry-After`, `WWW-Authenticate` … */
   declare readonly headers: Headers
 
-  constructor(status: number, errors: readonly ErrorEntry[], headers: Headers) {
-    super([...new Set(errors.map(({ message }) => message))].join('; '))
-    Object.assign(this, { status, errors, headers })
+  constructor(details: Pick<HttpError, 'status' | 'errors' | 'headers'> & Partial<Conflict>) {
+    super([...new Set(details.errors.map(({ message }) => message))].join('; '))
+    Object.assign(this, details)
   }
 }
 
@@ -25,11 +25,6 @@ export class ConflictError extends HttpError implements Conflict {
   override readonly name = 'ConflictError'
   declare readonly mine: unknown
   declare readonly theirs: unknown
-
-  constructor({ status, errors, headers }: HttpError, conflict: Conflict) {
-    super(status, errors, headers)
-    Object.assign(this, conflict)
-  }
 }
 
 /**
@@ -49,5 +44,5 @@ export function notAnAnswer(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
   message = `Status ${status}: not an answer of this api`,
 ): HttpError {
-  return new HttpError(status, [{ message, code: status }], headers)
+  return new HttpError({ status, errors: [{ message, code: status }], headers })
 }

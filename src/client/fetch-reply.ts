@@ -66,7 +66,7 @@ export function createFetchReply({
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
     const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
     const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
-    throw areErrors ? new HttpError(status, errors, headers) : notAnAnswer(response)
+    throw areErrors ? new HttpError({ status, errors, headers }) : notAnAnswer(response)
   }
   return fetchReply
 }

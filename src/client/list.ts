@@ -12,19 +12,20 @@ export interface Received<T> {
 
 /**
  * Reads the page of a query string.
- * @param counts whether to request the total.
+ * @param prefer what to prefer: the total is not always needed.
  * @param walks whether the page belongs to a walk: it is cached only if it is the whole list.
  */
 export type ReadPage<T> = (
   query: string,
   signal: AbortSignal | undefined,
-  counts?: boolean,
+  prefer?: string,
   walks?: boolean,
 ) => Promise<Received<T>>
 
 /** The limit of each request of a walk; a collection may return fewer items. */
 const PAGE_SIZE = 100
 const MAX_ITEMS = 10_000
+const NO_TOTAL = 'count=none'
 
 /**
  * Creates a list.
@@ -40,8 +41,8 @@ export function createList<T>(
   const most = limit ?? Number.MAX_VALUE
 
   /** @param walks whether the page, and those that follow it, belong to a walk. */
-  async function readPage(query: string, inner = signal, walks = false): Promise<Page<T>> {
-    const received = await read(query, inner, !walks, walks)
+  async function readPage(query: string, inner = signal, walks?: boolean): Promise<Page<T>> {
+    const received = await read(query, inner, walks ? NO_TOTAL : undefined, walks)
     const { value, headers } = received
     const total = headers.get('x-result-count')
     const follow = async (relation: string) => {
@@ -58,11 +59,9 @@ export function createList<T>(
       // Some lists go on by `offset`.
       cursor: next.get('cursor') ?? next.get('offset') ?? undefined,
     }
-    // A structured clone has no functions.
-    return Object.defineProperties(page, {
-      next: { value: () => follow('next') },
-      previous: { value: () => follow('previous') },
-    }) as Page<T> // just now it got the rest
+    // A copy has no functions: they are inherited.
+    const functions = { next: () => follow('next'), previous: () => follow('previous') }
+    return Object.assign(Object.create(functions), page)
   }
 
   async function* walk(): AsyncGenerator<T, void> {
@@ -88,7 +87,7 @@ export function createList<T>(
   return {
     [Symbol.asyncIterator]: walk,
     page: async () => readPage(print(limit)),
-    first: async () => (most > 0 ? (await read(print(1), signal)).value[0] : undefined),
+    first: async () => (most > 0 ? (await read(print(1), signal, NO_TOTAL)).value[0] : undefined),
     async toArray({ max = MAX_ITEMS } = {}) {
       const items: T[] = []
       for await (const item of walk()) {

@@ -18,6 +18,13 @@ export interface ClientState {
 /** The states of clients, for what is not part of each. */
 export const states = new WeakMap<object, ClientState>()
 
+/** Finds the state of a client. @throws TypeError for anything else, and for a resource of a client */
+export function stateOf(client: object, caller: string): ClientState {
+  const state = states.get(client)
+  if (!state) throw new TypeError(`${caller} takes a client first, what createClient returned`)
+  return state
+}
+
 /** A collection of an api. */
 export interface CollectionPlace {
   readonly name: string
@@ -65,7 +72,7 @@ export function remember(
   for (const item of items) if (isObject(item) && place.id in item) setVersion(item, print)
 }
 
-/** CollectionReads the entity tag as a strong one: a proxy that compresses makes it weak, and `If-Match` needs it strong. */
+/** Reads the entity tag as a strong one: a proxy that compresses makes it weak, and `If-Match` needs it strong. */
 export function tagOf(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }

@@ -2,7 +2,7 @@
 
 /** The operators; `in` and `nin` take one text of values that are separated by commas. */
 const OPERATORS = /^(eq|ne|n?in|[gl]te?|like|prefix|exists)$/
-const LISTS = /^n?in$/
+const GROUPS = /^(or|and|not)$/
 const PARAMETERS = /^(sort|fields|include|limit|offset|cursor|until|since(_id)?|max_id)$/
 const NAMED = /^(by|sum|avg|min|max)$/
 
@@ -29,61 +29,71 @@ export function printQuery(
 ): string {
   const parameters = new URLSearchParams()
   const seen = new Set<string>()
+  let groups: Readonly<Record<string, unknown>> = {}
+
   const add = (path: string, name: string, operator: string, value: unknown): void => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
-    // A repeated parameter would mean either value.
-    if (listed && seen.has(path + operator))
-      throw new TypeError(
-        `${listed.name}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] } where both must match`,
-      )
-    seen.add(path + operator)
     const values = [value].flat().map(toPlain)
-    const texts = values.flatMap(each => {
-      if (!listed && each === undefined) return []
-      if (!listed || /^(str|num|boo)/.test(typeof each)) return `${each}`
-      throw notFilter(listed, path, each)
-    })
-    const isOne = texts.length > 0 && LISTS.test(operator)
+    if (listed) {
+      const filter = path + operator
+      // A repeated parameter would mean either value.
+      if (seen.has(filter))
+        throw new TypeError(
+          `${listed.name}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] } where both must match`,
+        )
+      seen.add(filter)
+      for (const each of values)
+        if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(listed, path, each)
+      // Every item has an id: this matches nothing.
+      if (values.length === 0 && operator[0] !== 'n')
+        parameters.set(`${listed.id}[exists]`, 'false')
+    }
+    const texts = values.map(String)
+    const isOne = texts.length > 0 && operator.endsWith('in')
     for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
-    // Every item has an id: this matches nothing.
-    if (listed && texts.length === 0 && operator[0] !== 'n')
-      parameters.set(`${listed.id}[exists]`, 'false')
   }
+
   const walk = (path: string, value: unknown, isReserved?: boolean): void => {
     const entries = isObject(value) ? Object.entries(value) : []
-    const isCondition = listed && entries.every(([key]) => isOperator(key))
+    const isCondition = listed && entries.every(([key]) => OPERATORS.test(key))
     const name = isReserved ? `filter[${path}]` : path
     // An object without keys is a date, or no filter.
     if (entries.length === 0) add(path, name, 'eq', value)
-    for (const [key, each] of entries) {
-      if (isCondition && isOperator(key)) add(path, name, key, each)
+    for (const [key, each] of entries)
+      if (isCondition) add(path, name, key, each)
       else walk(`${path}.${key}`, each, isReserved)
-    }
   }
-  let groups: PrintedGroups | undefined
-  /** Takes a group of filters; a field of such a name has other values. */
-  const takeGroup = (name: string, value: unknown) => {
-    if (!listed || !(isGroup(name, value) || hasGroups(value))) return false
+
+  const filter = (name: string, value: unknown, isReserved?: boolean): void => {
     const group = { [name]: value }
-    groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
-    return true
+    if (!listed || !hasGroups(group)) walk(name, value, isReserved)
+    else groups = name in groups ? { and: [groups, group] } : { ...groups, ...group }
   }
+
   for (const [name, value] of Object.entries(query)) {
-    if (listed && name === 'where') {
-      for (const [field, each] of Object.entries(value ?? {}))
-        if (!takeGroup(field, each)) walk(field, each, true)
-    } else if (takeGroup(name, value)) continue
-    else if (counts && 'by' in query && NAMED.test(name) && !isObject(value)) {
-      // Beside a filter of a field with such a name. Of no names it is an empty text.
-      if (value !== undefined) add(`?${name}`, name, 'eq', `${value}` ? value : '')
-    } else if (!listed || !PARAMETERS.test(name)) walk(name, value)
+    const isParameter =
+      listed &&
+      (PARAMETERS.test(name) ||
+        // Beside a filter of a field with such a name.
+        (counts && 'by' in query && NAMED.test(name) && !isObject(value)))
+    if (listed && name === 'where')
+      for (const [field, each] of Object.entries(value ?? {})) filter(field, each, true)
+    else if (!isParameter) filter(name, value)
     else if (value !== undefined)
       parameters.set(
         name === 'cursor' && /^\d+$/.test(`${value}`) ? 'offset' : name,
         String(toPlain(value)),
       )
   }
-  if (groups && listed) parameters.set('where', printGroups(groups, listed))
+  if (listed && hasGroups(groups))
+    parameters.set(
+      'where',
+      JSON.stringify(groups, (name, value) => {
+        // JSON would leave it out: the filter would match more.
+        if (value === undefined) throw notFilter(listed, name, value)
+        return value
+      }),
+    )
   if (words !== undefined) parameters.set('q', words)
   return `${parameters}` && `?${parameters}`
 }
@@ -94,29 +104,14 @@ function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
   )
 }
 
-type PrintedGroups = Readonly<Record<string, unknown>>
-
-/** Whether a value is a group of filters, and not a filter of a field with such a name. */
-function isGroup(name: string, value: unknown): boolean {
-  if (name === 'not') return isObject(value) && !Object.keys(value).every(isOperator)
-  return /^(or|and)$/.test(name) && Array.isArray(value) && value.every(isObject)
-}
-
-/** Whether filters of related items have groups: only `where` says those. */
+/** Whether filters have groups: only `where` says those. The server knows whether it is a field of such a name. */
 function hasGroups(value: unknown): boolean {
-  const entries = isObject(value) ? Object.entries(value) : []
-  return entries.some(([name, each]) => isGroup(name, each) || hasGroups(each))
+  return (
+    isObject(value) &&
+    Object.entries(value).some(([name, each]) => GROUPS.test(name) || hasGroups(each))
+  )
 }
 
-/** @throws TypeError for a value that JSON would leave out: the filter would match more. */
-function printGroups(groups: PrintedGroups, listed: Listed): string {
-  return JSON.stringify(groups, (name, value) => {
-    if (value === undefined) throw notFilter(listed, name, value)
-    return value
-  })
-}
-
-const isOperator = (word: string) => OPERATORS.test(word)
 const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

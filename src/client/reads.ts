@@ -13,8 +13,11 @@ type UntypedQuery = UntypedItem & {
   readonly include?: readonly string[]
 }
 
-/** CollectionReads an address through the cache. A page of a walk is cached only if it is the whole list. */
-type Get = <T>(
+/**
+ * Reads an address through the cache. A page of a walk is cached only if it is the whole list.
+ * @param fits whether a value is what this api answers. Default: anything is.
+ */
+export type Get = <T>(
   path: string,
   options?: CallOptions,
   fits?: (value: unknown) => value is T,
@@ -23,7 +26,6 @@ type Get = <T>(
 ) => Promise<Reply<T>>
 
 export interface CollectionReads {
-  readonly get: Get
   readonly read: (target: unknown, options?: ReadOptions) => Promise<UntypedItem>
   readonly list: (query?: UntypedQuery, options?: CallOptions) => List<UntypedItem>
   readonly search: (words: string, query?: UntypedQuery, options?: CallOptions) => List<UntypedItem>
@@ -33,23 +35,28 @@ export interface CollectionReads {
 export function createReads(
   place: CollectionPlace,
   { send, cache, max }: ClientState,
-): CollectionReads {
+): readonly [get: Get, reads: CollectionReads] {
   const { name } = place
 
-  const get: Get = async (path, options, fits = isAnything, prefer, walks) => {
+  const get: Get = async <T>(
+    path: string,
+    options?: CallOptions,
+    fits?: (value: unknown) => value is T,
+    prefer?: string,
+    walks?: boolean,
+  ) => {
     const entry = `${prefer} ${path} ${JSON.stringify(options?.headers)}`
     const known = cache.get(entry)
     const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
     const fresh = await send('GET', path, { headers, options })
     const reply = fresh.status === 304 && known ? known : fresh
-    const { value } = reply
-    if (!fits(value)) throw notAnAnswer(reply)
+    if (fits && !fits(reply.value)) throw notAnAnswer(reply)
     cache.delete(entry)
     if (reply.headers.has('etag') && !(walks && findLink(reply.headers, 'next')))
       cache.set(entry, reply)
     // The first one was not used for the longest time.
     for (const oldest of cache.keys()) if (cache.size > max) cache.delete(oldest)
-    return { ...reply, value }
+    return reply as Reply<T> // it fits
   }
 
   function list(path: string, query: UntypedQuery, options?: CallOptions, words?: string) {
@@ -57,8 +64,7 @@ export function createReads(
     const included = query.include?.map(headOf) ?? []
     const fields = query.fields?.filter(path => !included.includes(headOf(path)))
     const source = printQuery({ fields }, place)
-    const readPage: ReadPage<UntypedItem> = async (text, signal, counts, walks) => {
-      const prefer = counts ? undefined : 'count=none'
+    const readPage: ReadPage<UntypedItem> = async (text, signal, prefer, walks) => {
       const page = await get(path + text, { ...options, signal }, isList, prefer, walks)
       remember(page.value, place, source, included)
       return page
@@ -67,8 +73,7 @@ export function createReads(
     return createList(readPage, print, query.limit, options?.signal)
   }
 
-  return {
-    get,
+  const reads: CollectionReads = {
     async read(target, { include, ...options } = {}) {
       const path = printPath(target, place) + printQuery({ include }, place)
       const { value, headers } = await get(path, options, isObject)
@@ -83,9 +88,8 @@ export function createReads(
       return value.count ?? value
     },
   }
+  return [get, reads]
 }
-
-const isAnything = <T>(_value: unknown): _value is T => true
 
 export const isList = (value: unknown): value is readonly UntypedItem[] =>
   Array.isArray(value) && value.every(isObject)

@@ -1,12 +1,13 @@
 // One collection over HTTP: its reads, its writes, its actions.
 import type { Resource, WriteOptions } from '../model/types/resource.ts'
-import { type ClientState, COLLECTION, type CollectionPlace, printPath } from './place.ts'
+import { type ClientState, COLLECTION, printPath } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
-import { type CollectionReads, createReads } from './reads.ts'
+import { createReads } from './reads.ts'
+import { toPlain } from './send.ts'
 import { versionOf } from './versions.ts'
-import { createWrites, foreignObject, type SendWrite } from './writes.ts'
+import { createWrites, foreignObject } from './writes.ts'
 
-const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal', 'dryRun', 'version', 'headers']
+const OPTIONS = /^(signal|ifMatch|unconditional|principal|dryRun|version|headers)$/
 
 /**
  * Creates the resource of a collection. Every other name of a property is an action.
@@ -18,54 +19,46 @@ export function createResource(
   methods: Readonly<Record<string, string>> = {},
 ): Resource {
   const place = { name, id: state.ids[name] ?? 'id' }
-  const { get, ...reads } = createReads(place, state)
-  const { write, ...writes } = createWrites(place, state, { get, ...reads })
-  const actions = createProxy<Record<string, unknown>>(
-    {},
-    action =>
-      (...words: readonly unknown[]) =>
-        act({ place, get, write }, action, methods[action] ?? 'POST', words),
-  )
+  const [get, reads] = createReads(place, state)
+  const [write, writes] = createWrites(place, state, get, reads)
+  const createAction =
+    (action: string) =>
+    async (...words: readonly unknown[]) => {
+      const [target, body, options] = readWords(name, words)
+      const method = methods[action] ?? 'POST'
+      if (method !== 'GET') return write(method, target, body, options, `/${action}`)
+      const path = `${printPath(target, place)}/${action}${printQuery(toPlain(body))}`
+      return (await get(path, options)).value
+    }
+  const actions = createProxy<Record<string, unknown>>({}, createAction)
   // The types of the collection describe these untyped functions.
-  return createProxy<Resource>({ ...reads, ...writes, actions }, action => actions[action])
-}
-
-interface Acting {
-  readonly place: CollectionPlace
-  readonly get: CollectionReads['get']
-  readonly write: SendWrite
+  return createProxy<Resource>({ ...reads, ...writes, actions }, createAction)
 }
 
 /**
- * Runs an action. Its target is an id, an item that a client returned, or a copy with its version in the options; the
- * input and the options follow. A single object with the names of options alone is the options.
+ * Reads the arguments of an action. Its target is an id, an item that a client returned, or a copy with its version in the
+ * options; the input and the options follow. A single object with the names of options alone is the options.
  */
-async function act(
-  { place, get, write }: Acting,
-  action: string,
-  method: string,
+function readWords(
+  name: string,
   words: readonly unknown[],
-): Promise<unknown> {
-  const [first] = words
-  const { name } = place
+): [target: unknown, body: unknown, options: WriteOptions] {
   const isOptions = (value: unknown): value is WriteOptions =>
     isObject(value) &&
-    Object.keys(value).every(key => OPTIONS.includes(key)) &&
+    Object.keys(value).every(key => OPTIONS.test(key)) &&
     // An input may have a version too.
     (value.version === undefined || `${value.version}`.includes(` ${name}/`))
+  const [first, second] = words
   const last = words.at(-1)
   const hasTarget =
     words.length > 2 ||
     (isObject(first)
-      ? versionOf(first) || (words.length > 1 && isOptions(last) && last.version)
+      ? versionOf(first) || (isOptions(second) && second.version)
       : first !== undefined)
   const rest = hasTarget ? words.slice(1) : words
-  const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
-  const target = hasTarget ? first : COLLECTION
+  const [body = {}, options = {}] = rest.length === 1 && isOptions(last) ? [{}, last] : rest
   if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
-  if (method !== 'GET') return write(method, target, body, options, `/${action}`)
-  const path = `${printPath(target, place)}/${action}${printQuery(Object(body))}`
-  return (await get(path, options)).value
+  return [hasTarget ? first : COLLECTION, body, options]
 }
 
 /** Creates an object that makes its unknown properties when they are first read; the caller knows its type. */

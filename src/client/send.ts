@@ -2,7 +2,7 @@
 import type { CallOptions } from '../model/types/resource.ts'
 import { ConnectionError, HttpError } from './errors.ts'
 import { createFetchReply, type FetchOptions, type Reply } from './fetch-reply.ts'
-import { limitTime, MAX_TIMER, wait } from './time.ts'
+import { backOff, limitTime, MAX_TIMER } from './time.ts'
 
 /** How a client sends its requests. */
 export interface SendOptions extends FetchOptions {
@@ -33,19 +33,18 @@ export interface AuthAttempt {
 }
 
 export interface SendDetails {
-  /** The name of the target of a write: either all writes with one method and place accept keys, or none. */
-  readonly place?: string
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `FormData`, or a value to be sent as JSON. */
   readonly body?: unknown
   readonly options?: CallOptions | undefined
 }
 
-/** Milliseconds before the first retry. Each later one waits twice as long, up to the second figure. */
+/** Milliseconds before the first retry. Each later one waits twice as long, up to 10 s. */
 const FIRST_WAIT = 100
-const MAX_WAIT = 10_000
 /** Milliseconds: with a longer `Retry-After` the error is thrown. */
 const MAX_RETRY_AFTER = 60_000
+/** The status and the type of errors after which a request is sent again. With 409 the first one of its key still runs. */
+const TEMPORARY = /^(408|409 idempotency_key|429|50[234])/
 
 /** @param path from the root of the api on. */
 export type Send = (method: string, path: string, details?: SendDetails) => Promise<Reply>
@@ -57,14 +56,15 @@ export function createSend(
   const fetchReply = createFetchReply(options)
   const { share, forget } = createJoiner(join ?? !options.fetch)
   const authorize = typeof auth === 'function' ? auth : () => auth
-  /** Whether writes are safe to repeat, by method and place. */
-  const takers: Record<string, boolean> = {}
+  /** Whether writes are safe to repeat, by collection. */
+  const takers: Record<string, boolean | undefined> = {}
   let renewal: Promise<string | undefined> | undefined
 
-  const send: Send = async (method, path, { place, headers, body, options = {} } = {}) => {
+  const send: Send = async (method, path, { headers, body, options = {} } = {}) => {
     const url = `${root}/${path}`
     const { signal } = options
-    const key = place && createKey()
+    const isRead = /GET|OPT/.test(method)
+    const key = isRead ? undefined : createKey()
     const text = body instanceof FormData ? body : JSON.stringify(body)
 
     const sendAs = (token: string | undefined, inner: AbortSignal) => {
@@ -78,9 +78,14 @@ export function createSend(
         ...toPlain(headers),
       })
       const start = (signal: AbortSignal) =>
-        fetchReply(url, { method, headers: all, body: text ?? null, redirect: 'manual', signal }, !place)
-      if (place) return start(inner).finally(forget)
-      return share(JSON.stringify([method, url, all]), inner, start)
+        fetchReply(
+          url,
+          { method, headers: all, body: text ?? null, redirect: 'manual', signal },
+          isRead,
+        )
+      return isRead
+        ? share(JSON.stringify([method, url, all]), inner, start)
+        : start(inner).finally(forget)
     }
 
     /** Sends the request once; once more, with new credentials, if those were refused. */
@@ -108,21 +113,19 @@ export function createSend(
         signal?.throwIfAborted()
         const after = findWait(error)
         if (count >= retries || after > MAX_RETRY_AFTER) throw error
-        const isSafe = !place || (await takesKeys(method, place, path).catch(() => false))
-        if (!isSafe) throw error
-        await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
+        if (!isRead && !(await takesKeys(path))) throw error
+        await backOff(FIRST_WAIT, count, signal, after)
       }
     }
   }
 
-  /** Sends OPTIONS once for each place: a write is repeated only if the server knows its key. */
-  async function takesKeys(method: string, place: string, path: string) {
-    const name = `${method} ${place}`
-    if (takers[name] === undefined) {
-      const { value } = await send('OPTIONS', path)
-      const described = JSON.stringify(Object(value)[method.toLowerCase()])
-      takers[name] = /idempotency-?key/i.test(described)
-    }
+  /** Sends OPTIONS once for each collection: a write is repeated only if its store keeps keys. */
+  async function takesKeys(path: string) {
+    const [name = ''] = path.split(/\W/)
+    takers[name] ??= await send('OPTIONS', path).then(
+      ({ value }) => /idempotency-?key/i.test(JSON.stringify(value)),
+      () => undefined,
+    )
     return takers[name]
   }
 
@@ -130,7 +133,7 @@ export function createSend(
 }
 
 /** Copies an object without what is undefined. */
-function toPlain(value: object | undefined) {
+export function toPlain(value: unknown) {
   return JSON.parse(JSON.stringify(value ?? {}))
 }
 
@@ -154,7 +157,11 @@ function createJoiner(joins: boolean) {
     const key = writes + request
     const end = () => running.delete(key)
     const controller = new AbortController()
-    const read = running.get(key) ?? { reply: start(controller.signal).finally(end), controller, waiting: 0 }
+    const read = running.get(key) ?? {
+      reply: start(controller.signal).finally(end),
+      controller,
+      waiting: 0,
+    }
     running.set(key, read)
     read.waiting++
     signal.addEventListener('abort', () => {
@@ -171,12 +178,14 @@ function createJoiner(joins: boolean) {
 /** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
 function findWait(error: unknown): number {
   if (error instanceof ConnectionError) return 0
-  if (!(error instanceof HttpError)) return Number.MAX_VALUE
-  const { status, errors, headers } = error
-  const isRunning = status === 409 && errors[0]?.type === 'idempotency_key'
-  if (!isRunning && !/408|429|50[234]/.test(`${status}`)) return Number.MAX_VALUE
-  const after = headers.get('retry-after') ?? ''
-  return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
+  if (error instanceof HttpError) {
+    const { status, errors, headers } = error
+    if (TEMPORARY.test(`${status} ${errors[0]?.type}`)) {
+      const after = headers.get('retry-after') ?? ''
+      return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
+    }
+  }
+  return Number.MAX_VALUE
 }
 
 /** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */

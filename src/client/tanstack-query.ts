@@ -17,7 +17,6 @@ import type {
 import type {
   ActionsOf,
   ByClient,
-  ByFilterOf,
   CallOptions,
   List,
   OperationsOf,
@@ -148,8 +147,6 @@ export interface ReadQueries<D extends Def, in out Named> {
 /** The mutations of a collection, actions included. */
 export type WriteMutations<D extends Def, Named> = {
   readonly [K in WriteName]: MutationOf<OperationsOf<D, Named>[K]>
-} & {
-  readonly [K in keyof ByFilterOf<D, Named>]: MutationOf<ByFilterOf<D, Named>[K]>
 } & { readonly [K in keyof ActionsOf<D>]: MutationOf<ActionsOf<D>[K]> }
 
 /** The queries and mutations of an api, by collection. */

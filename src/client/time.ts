@@ -50,8 +50,21 @@ export function link(signal: AbortSignal | undefined) {
   return [controller, () => all.delete(controller)] as const
 }
 
-/** Waits, unless the signal aborts. */
-export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+/** How often a wait is twice as long as the one before, at most: as 100 times the first. */
+const MAX_GROWTH = 100
+
+/**
+ * Waits for a random time before something is tried again, unless the signal aborts.
+ * @param first the longest first wait in milliseconds; each later one is twice as long.
+ * @param least milliseconds that are waited in any case.
+ */
+export function backOff(
+  first: number,
+  count: number,
+  signal: AbortSignal | undefined,
+  least = 0,
+): Promise<void> {
+  const milliseconds = least + Math.random() * first * Math.min(2 ** count, MAX_GROWTH)
   const never = () => new Promise<void>(() => {})
   return limitTime(milliseconds, signal, never).catch(() => signal?.throwIfAborted())
 }

@@ -1,10 +1,5 @@
 // The writes of one collection over HTTP: each is conditional on the version of its target.
-import type {
-  CallOptions,
-  CreateOptions,
-  ManyOptions,
-  WriteOptions,
-} from '../model/types/resource.ts'
+import type { CallOptions, WriteOptions } from '../model/types/resource.ts'
 import { ConflictError, HttpError, notAnAnswer } from './errors.ts'
 import {
   type ClientState,
@@ -14,9 +9,9 @@ import {
   remember,
   tagOf,
 } from './place.ts'
-import { isObject, printQuery } from './query-string.ts'
-import { type CollectionReads, isCount, isList, type UntypedItem } from './reads.ts'
-import { wait } from './time.ts'
+import { isObject } from './query-string.ts'
+import { type CollectionReads, type Get, isList, type UntypedItem } from './reads.ts'
+import { backOff } from './time.ts'
 import { hashOf, versionOf } from './versions.ts'
 
 /** Sends a write to an item or the collection. @param path what follows the path of the target. */
@@ -28,10 +23,9 @@ export type SendWrite = (
   path?: string,
 ) => Promise<unknown>
 
-/** How often `change` tries, and the first and the longest wait before it tries again, in milliseconds. */
+/** How often `change` tries, and the milliseconds before it tries again: each wait is twice as long, up to 1 s. */
 const MAX_CHANGES = 100
 const FIRST_CHANGE_WAIT = 10
-const MAX_CHANGE_WAIT = 1_000
 
 /** An entity tag that no item has: the server refuses the write. */
 const NO_TAG = '""'
@@ -40,7 +34,8 @@ const NO_TAG = '""'
 export function createWrites(
   place: CollectionPlace,
   { send }: ClientState,
-  { get, read }: CollectionReads,
+  get: Get,
+  { read }: CollectionReads,
 ) {
   const { name } = place
 
@@ -66,10 +61,9 @@ export function createWrites(
   const write: SendWrite = async (method, target, body, options = {}, path = '') => {
     try {
       const reply = await send(method, printPath(target, place) + path, {
-        place: name + path,
         headers: {
           'if-match': await findTag(target, options),
-          prefer: printPreferences('return=representation', options),
+          prefer: `return=representation${options.dryRun ? ',tx=rollback' : ''}`,
         },
         body: toBody(body),
         options,
@@ -87,27 +81,8 @@ export function createWrites(
       if (!isGone && status !== 412 && errors[0]?.type !== 'changed_meanwhile') throw error
       const theirs = await read(target, options).catch(toUndefined)
       // A 404 of an action may be about something else.
-      throw isGone && theirs ? error : new ConflictError(error, { mine: body, theirs })
+      throw isGone && theirs ? error : new ConflictError({ ...error, mine: body, theirs })
     }
-  }
-
-  /** Changes or deletes all items that match. */
-  async function writeMany(
-    method: string,
-    filters: UntypedItem,
-    body: unknown,
-    options: ManyOptions = {},
-  ): Promise<number> {
-    const { maxAffected } = options
-    const most = maxAffected === undefined ? '' : `max-affected=${maxAffected}`
-    const reply = await send(method, name + printQuery(filters, place), {
-      place: `${name}?`,
-      headers: { prefer: printPreferences(most, options) },
-      body,
-      options,
-    })
-    if (!isCount(reply.value)) throw notAnAnswer(reply)
-    return reply.value.count
   }
 
   async function change(
@@ -123,13 +98,11 @@ export function createWrites(
       } catch (error) {
         if (!(error instanceof ConflictError) || count >= MAX_CHANGES) throw error
       }
-      const most = Math.min(FIRST_CHANGE_WAIT * 2 ** count, MAX_CHANGE_WAIT)
-      await wait(Math.random() * most, options.signal)
+      await backOff(FIRST_CHANGE_WAIT, count, options.signal)
     }
   }
 
-  return {
-    write,
+  const writes = {
     create: (item: unknown, options?: WriteOptions) => write('POST', COLLECTION, item, options),
     replace: (target: unknown, item: unknown, options?: WriteOptions) =>
       write('PUT', target, item, options),
@@ -138,16 +111,8 @@ export function createWrites(
     change,
     delete: (target: unknown, options?: WriteOptions) =>
       write('DELETE', target, undefined, options),
-    patchMany: (filters: UntypedItem, changes: unknown, options?: ManyOptions) =>
-      writeMany('PATCH', filters, changes, options),
-    deleteMany: (filters: UntypedItem, options?: ManyOptions) =>
-      writeMany('DELETE', filters, undefined, options),
   }
-}
-
-/** Prints `Prefer` (RFC 7240). */
-function printPreferences(preference: string, { dryRun }: CreateOptions): string | undefined {
-  return [preference, dryRun && 'tx=rollback'].filter(Boolean).join() || undefined
+  return [write, writes] as const
 }
 
 /** Creates the error for a copy, and for an item of another library. */

@@ -1,7 +1,7 @@
 // `client.batch` and arrays of the client, over both handlers and a line that loses answers.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { batch } from '../../src/client/batch.ts'
+import { batch, deleteMany, patchMany } from '../../src/client/batch.ts'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 
@@ -98,21 +98,26 @@ it('changes and deletes by filter, each once', async () => {
   }
   const client = createClient<typeof api>('http://api.test', { fetch })
   await client.cars.create(['red', 'red', 'a, b & c'].map(color => ({ color, price: 1 })))
-  expect(await client.cars.patchMany({ color: 'red' }, { price: 2 }, { dryRun: true })).toBe(2)
-  expect(await client.cars.patchMany({ color: ['red', 'a, b & c'] }, { price: 2 })).toBe(3)
-  expect(await client.cars.patchMany({ price: { lt: 2 } }, { price: 3 })).toBe(0)
-  const refused = client.cars.deleteMany({ price: 2 }, { maxAffected: 2 })
+  expect(await patchMany(client, 'cars', { color: 'red' }, { price: 2 }, { dryRun: true })).toBe(2)
+  expect(await patchMany(client, 'cars', { color: ['red', 'a, b & c'] }, { price: 2 })).toBe(3)
+  expect(await patchMany(client, 'cars', { price: { lt: 2 } }, { price: 3 })).toBe(0)
+  const refused = deleteMany(client, 'cars', { price: 2 }, { maxAffected: 2 })
   await expect(refused).rejects.toMatchObject({ errors: [{ type: 'too_many_affected' }] })
-  expect(await client.cars.deleteMany({ color: 'red' }, { maxAffected: 2 })).toBe(2)
+  expect(await deleteMany(client, 'cars', { color: 'red' }, { maxAffected: 2 })).toBe(2)
   expect(await api.collection('cars').list().toArray()).toMatchObject([{ price: 2 }])
   // @ts-expect-error a deletion needs a maximum
-  await expect(client.cars.deleteMany({ price: 2 })).rejects.toMatchObject({
+  await expect(deleteMany(client, 'cars', { price: 2 })).rejects.toMatchObject({
     errors: [{ type: 'max_affected_required' }],
   })
-  await expect(client.cars.patchMany({}, { price: 4 })).rejects.toMatchObject({
+  await expect(patchMany(client, 'cars', {}, { price: 4 })).rejects.toMatchObject({
     errors: [{ type: 'filter_required' }],
   })
-  expectTypeOf<(typeof client)['plain']>().not.toHaveProperty('patchMany')
+  // @ts-expect-error its declaration has no such operation
+  const wrong = patchMany(client, 'plain', { id: 'a' }, {})
+  await expect(wrong).rejects.toMatchObject({ status: 405 })
+  expectTypeOf(client.cars).not.toHaveProperty('patchMany')
+  // @ts-expect-error a resource is no client
+  await expect(deleteMany(client.cars, 'cars', {}, { maxAffected: 1 })).rejects.toThrow(TypeError)
 })
 
 it('creates arrays, each once', async () => {

@@ -13,7 +13,7 @@ import type {
 } from './collection-types.ts'
 import type { CountBy, GroupName, GroupOf } from './groups.ts'
 import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
-import type { FilterOperation, Operation } from './operation.ts'
+import type { Operation } from './operation.ts'
 import type { Included, IncludeOf, RelatedFilters, RelatedItem, RelatedQuery } from './related.ts'
 
 /** Options of every call. `undefined` counts as not given. */
@@ -309,7 +309,6 @@ type Allowed<D extends Def, Named> = ([D['operations']] extends [never]
   : ('count' extends D['operations'] ? GroupsOf<D, Named> : unknown) &
       Omit<OperationsOf<D, Named>, Refused<D['operations']>>) &
   ([D['search']] extends [never] ? unknown : SearchOf<D, Named>) &
-  Pick<ByFilterOf<D, Named>, D['operations'] & FilterOperation> &
   ActionsOf<D>
 
 /** The methods that need an operation which the declaration leaves out. */
