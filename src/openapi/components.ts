@@ -4,7 +4,7 @@ import { isObject } from '../base/values.ts'
 import { hashTexts } from '../http/conditional.ts'
 import type { SeeRelation } from '../model/compile/relations.ts'
 import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
-import { idOf, isUnnamed, type JsonSchema } from '../schema/json-schema.ts'
+import { idOf, isUnnamed, type JsonSchema, type PrintedSchemas } from '../schema/json-schema.ts'
 import { printItemType, printSchemaName, toTypeName } from './names.ts'
 
 export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
@@ -44,12 +44,19 @@ export interface ComponentsOptions {
 /** The shared parts of a document. */
 export class Components {
   readonly #parts: Shared[] = []
+  /** By what they want to be called, then by what they describe. */
+  readonly #known = new Map<string, Map<unknown, Shared>>()
   /** Those that want the same name. */
   readonly #groups = new Map<string, Shared[]>()
+  /** What refers to each part. A new part may change the name of another. */
+  #references: string[] = []
 
   readonly isInline: boolean
   readonly isLight: boolean
   readonly version: VersionDefinition | undefined
+
+  /** What zod has printed of the schemas here: one is that of several bodies. */
+  readonly printed: PrintedSchemas = new WeakMap()
 
   /** Finds the collection of a relation as the reader of the description sees it; `undefined` where it is hidden. */
   readonly see: SeeRelation
@@ -99,10 +106,11 @@ export class Components {
 
   /** Prints a part as JSON, with the names of what it refers to. */
   print(part: unknown): string {
-    return JSON.stringify(part).replace(MARKS, (_, number) => {
-      const shared = this.#parts[Number(number)]
-      return shared ? `"#/components/${shared.kind}/${this.#nameOf(shared)}"` : ''
-    })
+    if (this.#references.length < this.#parts.length)
+      this.#references = this.#parts.map(
+        shared => `"#/components/${shared.kind}/${this.#nameOf(shared)}"`,
+      )
+    return JSON.stringify(part).replace(MARKS, (_, number) => this.#references[number] ?? '')
   }
 
   /** Lists the parts of a kind by their names. */
@@ -120,10 +128,9 @@ export class Components {
     build: () => object,
     naming: Naming,
   ): string {
-    const key = toKey(kind, wanted)
-    const group = this.#groups.get(key) ?? []
-    this.#groups.set(key, group)
-    const known = group.find(each => each.owner === owner && each.wanted === wanted)
+    const own = `${kind} ${wanted}`
+    const byOwner = this.#known.get(own) ?? new Map<unknown, Shared>()
+    const known = byOwner.get(owner)
     if (known) return MARK + known.number
     const shared: Shared = {
       ...naming,
@@ -134,7 +141,11 @@ export class Components {
       part: {},
     }
     // Before it is built: it may refer to itself.
+    this.#known.set(own, byOwner.set(owner, shared))
+    const key = toKey(kind, wanted)
+    const group = this.#groups.get(key) ?? []
     group.push(shared)
+    this.#groups.set(key, group)
     this.#parts.push(shared)
     const part = build()
     // A part of this kind is a schema.

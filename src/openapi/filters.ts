@@ -1,5 +1,6 @@
 // The parameters that filter a list, as OpenAPI 3.1: one for each field, or one for each operator of it.
 
+import { memoize } from '../base/memoize.ts'
 import { hashTexts } from '../http/conditional.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { type Field, type Fields, isFilterable } from '../schema/fields.ts'
@@ -22,10 +23,10 @@ export interface QueryParameter {
   readonly filter?: string
 }
 
-/** A date-time or a date. */
+/** A date-time or a date. Pages take an option that names no type for a number. */
 export const INSTANT: JsonSchema = {
   type: 'string',
-  anyOf: [{ format: 'date-time' }, { format: 'date' }],
+  anyOf: ['date-time', 'date'].map(format => ({ type: 'string', format })),
 }
 
 /** Clients print an object as `price[gte]=5`, and a list as `price=5&price=6`. */
@@ -42,14 +43,31 @@ export function buildFilters(
   components: Components,
   isTaken: (dotted: string) => boolean,
 ): QueryParameter[] {
-  const fields = listFields(collection.queryFields)
-  return fields.flatMap(([dotted, field]): QueryParameter[] => {
-    const name = isTaken(dotted) ? `filter[${dotted}]` : dotted
-    if (components.isLight) return listLightFilters(name, field, findUse(collection, dotted))
-    const filter = printFilterType(collection, dotted, field)
-    const schema = shareSchema(filter, field, components)
-    return [{ name, in: 'query', schema, ...DEEP_OBJECT, filter }]
-  })
+  return filtersOf(components)(collection).flatMap(({ dotted, build, plain }) =>
+    isTaken(dotted) ? build(`filter[${dotted}]`) : plain,
+  )
+}
+
+/** Finds the filters of a collection: many operations have the same. */
+const filtersOf = memoize((components: Components) =>
+  memoize((collection: CollectionDefinition) =>
+    listFields(collection.queryFields).map(([dotted, field]) => {
+      const build = toBuilder(collection, components, dotted, field)
+      return { dotted, build, plain: build(dotted) }
+    }),
+  ),
+)
+
+function toBuilder(
+  collection: CollectionDefinition,
+  components: Components,
+  dotted: string,
+  field: Field,
+): (name: string) => QueryParameter[] {
+  if (components.isLight) return name => listLightFilters(name, field, findUse(collection, dotted))
+  const filter = printFilterType(collection, dotted, field)
+  const schema = shareSchema(filter, field, components)
+  return name => [{ name, in: 'query', schema, ...DEEP_OBJECT, filter }]
 }
 
 /** Lists the fields that a filter compares, by their dotted names. */

@@ -1,5 +1,6 @@
 // The parameters of each query, as OpenAPI 3.1.
 
+import { memoize } from '../base/memoize.ts'
 import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
@@ -159,13 +160,17 @@ function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
 }
 
 /** Shares a filter by what it says: many collections have fields of one name and type. */
-function shareFilter(
-  { filter = '', ...parameter }: QueryParameter,
-  components: Components,
-): object {
-  const owner = JSON.stringify(parameter)
-  return components.refer('parameters', parameter.name, owner, () => parameter, { scope: filter })
+function shareFilter(parameter: QueryParameter, components: Components): object {
+  const { text, part, filter } = withoutType(parameter)
+  return components.refer('parameters', part.name, text, () => part, { scope: filter })
 }
+
+/** Splits a filter from the name of its type, once: several operations have it. */
+const withoutType = memoize(({ filter = '', ...part }: QueryParameter) => ({
+  filter,
+  part,
+  text: JSON.stringify(part),
+}))
 
 /** A parameter that many collections have. @param variant tells it from others of that name. */
 function shared(

@@ -72,14 +72,13 @@ function buildBody(described: MethodDescription): object | undefined {
   // A patch requires no property: the path has none to fill in.
   const filled = operation === 'patch' ? undefined : parent?.field
   const below = filled && parent ? `Of${printItemType(parent.collection)}` : ''
-  const options = { operation, filled, isNamed: !isInline, isLight }
   const share = (files: boolean) =>
     shareSchema(
       described,
       type + (files ? 'Files' : '') + below,
       collection,
       files ? 'files' : 'body',
-      id => bodySchema(collection, { ...options, files }, id),
+      id => bodySchema(collection, { operation, filled, files }, components, id),
       { prefix: `${item}Input` },
     )
   const files = collection.blobs !== undefined &&
@@ -143,8 +142,9 @@ function buildInput(
   const { input, name } = action
   const { components } = described
   if (!input) return undefined
+  const { printed } = components
   const isNamed = !components.isInline
-  const build = (id: string) => embedSchema(input, { io: 'input', id, isNamed })
+  const build = (id: string) => embedSchema(input, { io: 'input', id, isNamed, printed })
   const type = `${printItemType(collection)}${toTypeName(name)}Input`
   const schema = shareSchema(described, type, action, 'body', build)
   const content = buildContent(listBodyTypes(described), schema)

@@ -190,8 +190,9 @@ function answerContent(
       if (action?.givesItem) return buildContent(types, item())
       const { output } = action ?? {}
       if (!action || !output) return buildContent(types, undefined)
-      const isNamed = !components.isInline
-      const build = (id: string) => embedSchema(output, { io: 'output', id, isNamed })
+      const { isInline, printed } = components
+      const side = { io: 'output', isNamed: !isInline, printed } as const
+      const build = (id: string) => embedSchema(output, { ...side, id })
       const title = `${type}${toTypeName(action.name)}Output`
       return buildContent(types, shareSchema(described, title, action, status, build))
     }

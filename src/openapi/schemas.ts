@@ -35,7 +35,8 @@ export function itemSchema(
       ),
     }
   }
-  return embedSchema(schema, { io: 'output', id, change, isNamed: !components.isInline })
+  const { isInline, printed } = components
+  return embedSchema(schema, { io: 'output', id, change, isNamed: !isInline, printed })
 }
 
 export interface BodyOptions {
@@ -44,21 +45,18 @@ export interface BodyOptions {
   readonly filled?: string | undefined
   /** Whether it is a multipart body, in which binary properties are files. */
   readonly files?: boolean
-  /** Whether its parts with an id are named. */
-  readonly isNamed: boolean
-  /** Whether it lacks what the server ignores. */
-  readonly isLight: boolean
 }
 
 /** Builds the schema of a body, as an operation takes it; `id` as for {@link itemSchema}. */
 export function bodySchema(
   collection: CollectionDefinition,
-  { operation, filled, files = false, isNamed, isLight }: BodyOptions,
+  { operation, filled, files = false }: BodyOptions,
+  { isInline, isLight, printed }: Components,
   id: string,
 ): JsonSchema {
   const { shape, schema, roles, unknown, fieldAccess = [], view } = collection
   const replaces = operation !== 'create'
-  // A PUT takes back what GET gave: these properties may stand in it.
+  // A PUT takes back what GET gave: these properties may stand in it. A light document lacks what is ignored.
   const keepsIgnored = replaces && !isLight
   const ignored = keepsIgnored ? serverProperties(collection) : {}
   const optional = new Set([
@@ -85,7 +83,7 @@ export function bodySchema(
     }
     return operation === 'patch' ? toPatch(whole, !files) : whole
   }
-  return embedSchema(schema, { io: 'input', id, change, isNamed })
+  return embedSchema(schema, { io: 'input', id, change, isNamed: !isInline, printed })
 }
 
 /**

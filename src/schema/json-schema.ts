@@ -76,7 +76,12 @@ export interface Embedding {
    * for a document that shares parts. Default false.
    */
   readonly isNamed?: boolean
+  /** What has been printed with the same `isNamed`: a schema is that of several bodies. Default: nothing. */
+  readonly printed?: PrintedSchemas
 }
+
+/** What zod prints of a schema, by its side. */
+export type PrintedSchemas = WeakMap<Schema, Partial<Record<Embedding['io'], PrintedList>>>
 
 /**
  * Prints a zod schema so that it can stand anywhere in a document. Only a recursive one has references, or one with
@@ -84,9 +89,12 @@ export interface Embedding {
  */
 export function embedSchema(
   schema: Schema,
-  { io, id: $id, change = object => object, isNamed = false }: Embedding,
+  { io, id: $id, change = object => object, isNamed = false, printed = new WeakMap() }: Embedding,
 ): JsonSchema {
-  const { items = {}, $defs = {} } = printList(schema, io, isNamed)
+  const sides = printed.get(schema) ?? {}
+  const list = sides[io] ?? printList(schema, io, isNamed)
+  printed.set(schema, { ...sides, [io]: list })
+  const { items = {}, $defs = {} } = list
   const described = eachObject(items, $defs, change)
   const names = Object.keys($defs)
   if (names.length === 0) return described
