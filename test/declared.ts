@@ -51,6 +51,12 @@ export const DECLARED: Readonly<Record<string, Declared>> = {
       filled: z.record(z.enum(['a', 'b']), z.number().default(1)),
     }),
   },
+  tuples: {
+    schema: z.object({
+      place: z.tuple([z.number(), z.number()]),
+      words: z.tuple([z.string()], z.number()).optional(),
+    }),
+  },
   'whole numbers as ids': { schema: z.object({ name: z.string() }), id: 'integer' },
   'another name of the id': { schema: z.object({ name: z.string() }), idField: 'identifier' },
   'no dates': { schema: z.object({ name: z.string() }), timestamps: false },

@@ -188,6 +188,8 @@ export function valueBy(schema: Part, whole: boolean, known: Record<string, unkn
       case 'boolean':
         return true
       case 'array':
+        if (part.prefixItems)
+          return Object.values(part.prefixItems).map(each => made(resolved(each), level + 1))
         return whole && items
           ? [made(resolved(items), level + 1)].filter(each => each !== undefined)
           : []

@@ -29,6 +29,16 @@ if (missing) console.warn('Skipped: there are no linters. Run npm ci --prefix te
 
 const { api: cars } = carsApi(() => memoryStore(), memoryBlobs())
 
+/** Those of Spectral for OpenAPI. One of them does not know `prefixItems`: a tuple that ends has no `items`. */
+const RULES = `{
+  "extends": ["spectral:oas"],
+  "rules": { "array-items": {
+    "severity": "error",
+    "given": "$..[?(@ && @.type == 'array' && !@.prefixItems)]",
+    "then": { "field": "items", "function": "truthy" }
+  } }
+}`
+
 /** Every declaration of the tests in one api, with credentials. */
 function everything() {
   const collections = Object.values(DECLARED).map((declared, at) =>
@@ -68,7 +78,7 @@ describe.skipIf(missing)('linters', { timeout: 180_000 }, () => {
       await writeFile(file, JSON.stringify(document))
       files.push(file)
     }
-    await writeFile(join(folder, 'spectral.json'), '{ "extends": ["spectral:oas"] }')
+    await writeFile(join(folder, 'spectral.json'), RULES)
   })
   afterAll(() => rm(folder, { recursive: true }))
 
