@@ -98,7 +98,7 @@ function printListPage({ name, fields, data }: Of<'list'>, view: PageView): stri
   const { title, description, related, actions } = view
   return printPage(
     view,
-    markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view)}</div>
+    markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view.search, view.parameters.find(({ name }) => name === 'q')?.value)}</div>
 ${printFilters(view)}${printColumns(view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}

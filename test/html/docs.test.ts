@@ -20,7 +20,7 @@ import { openHandler } from '../handlers.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
 import { serve } from './fixture.ts'
-import { textOf } from './reading.ts'
+import { textOf, unescapeHtml } from './reading.ts'
 
 const cars = (policies: Policies = {}) => carsApi(() => memoryStore(), memoryBlobs(), policies).api
 
@@ -47,6 +47,49 @@ async function rowsOf(schema: z.ZodType) {
 function quote(text: string): string {
   return text.replace(/[.[\]()*+]/g, '\\$&')
 }
+
+describe('the search', () => {
+  /** The links of the operations that are found, by their path. */
+  const search = async (q: string, root = '/docs') => {
+    const { status, headers, text } = await ask(cars(), `${root}?q=${encodeURIComponent(q)}`)
+    const links = text.matchAll(/<li><a href="([^"]*)"><b>.*?<\/b><span><code>(.*?)<\/code>/g)
+    const found = new Map([...links].map(([, href = '', path = '']) => [path, unescapeHtml(href)]))
+    return { status, headers, text, found }
+  }
+
+  it.each([
+    ['post buy', ['POST /v2/cars/{id}/buy']],
+    ['  Post   BÜY ', ['POST /v2/cars/{id}/buy']],
+    ['/v2/cars/{id}/buy', ['POST /v2/cars/{id}/buy']],
+    ['buy delete', []],
+    ['constructor', []],
+  ])('%j finds %j', async (q, paths) => {
+    const { status, found, text } = await search(q)
+    expect(status).toBe(200)
+    expect([...found.keys()]).toEqual(paths)
+    expect(textOf(text)).toContain(paths.length === 1 ? '1 operation with' : '0 operations with')
+  })
+
+  it('finds what parameters and descriptions say, and leads to the opened operation', async () => {
+    const { found } = await search('delete cars', '/v1/docs')
+    expect([...found.keys()].every(path => path.startsWith('DELETE '))).toBe(true)
+    const href = found.get('DELETE /v1/cars/{id}') ?? ''
+    expect(href).toMatch(/^\/v1\/docs\?collection=cars&operation=(\w+)#\1$/)
+    const { text } = await ask(cars(), href.split('#')[0] ?? '')
+    expect(text).toMatch(/<details class="operation" open><summary>[^\n]*DELETE/)
+    expect([...(await search('get color')).found.keys()]).toContain('GET /v2/cars')
+  })
+
+  it('shows a text of the reader as a text, and a blank one is the first page', async () => {
+    const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
+    const { text, headers } = await search(hostile)
+    expect(text).not.toMatch(/<script|<img/)
+    expect(text).toContain('value="&quot;&gt;&lt;script&gt;')
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect((await search(' ')).text).toBe((await ask(cars(), '/docs?q=')).text)
+    expect((await search(' ')).text).toContain('id="errors"')
+  })
+})
 
 describe('the pages', () => {
   it('have every operation of the document', async () => {

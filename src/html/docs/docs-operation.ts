@@ -35,6 +35,7 @@ export interface DocsOperation {
   readonly method: string
   readonly operationId: string
   readonly summary?: string
+  readonly description?: string
   readonly deprecated?: boolean
   readonly tags?: readonly string[]
   /** The parameters of the path, then its own. */

@@ -3,7 +3,9 @@ import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../../errors.ts'
 import { noSuchPath } from '../../operations/authorize.ts'
 import type { DocsPrinter } from '../../operations/context.ts'
+import { foldText, searchWords } from '../../store/search.ts'
 import { type Markup, markup, type Part } from '../markup.ts'
+import { printSearch } from '../pages/list.ts'
 import { printFrame } from '../pages/page.ts'
 import { DOCS_STYLE, STYLE } from '../style.ts'
 import { printAnswerContent } from './docs-answer.ts'
@@ -54,12 +56,14 @@ export const docs: DocsPrinter = {
     const { info, tags } = document
     const { tag, href } = view
     if (tag !== undefined && !tags.some(({ name }) => name === tag)) throw noSuchPath(context)
-    return printDocsPage(
-      info.title,
-      view,
-      tag === undefined ? printOverview(document, view) : printTag(document, view, tag),
-      tag === undefined ? undefined : { name: tag, href: toPage(href, tag) },
-    )
+    const print = (content: Markup, current?: { name: string; href?: string }) =>
+      printDocsPage(info.title, view, content, current)
+    if (tag !== undefined)
+      return print(printTag(document, view, tag), { name: tag, href: toPage(href, tag) })
+    const q = (view.values.get('q') ?? '').trim()
+    return q === ''
+      ? print(printOverview(document, view))
+      : print(printFound(document, view, q), { name: 'Search' })
   },
   printAnswer(answer, root, context) {
     const view = buildDocsView(root, context)
@@ -93,11 +97,15 @@ function toPage(href: string, tag: string): string {
 }
 
 /** Lists the operations of a collection, or those outside of collections. */
-function listOperations({ paths }: Document, tag: string | undefined): DocsOperation[] {
+function listOperations(document: Document, tag: string | undefined): DocsOperation[] {
+  return listAll(document).filter(({ tags }) => tags?.[0] === tag)
+}
+
+function listAll({ paths }: Document): DocsOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap(method => {
       const { [method]: operation, parameters: shared = [] } = item
-      if (!operation || operation.tags?.[0] !== tag) return []
+      if (!operation) return []
       const parameters = [...shared, ...(operation.parameters ?? [])].map(takeValue)
       return [{ ...operation, path, method: method.toUpperCase(), parameters }]
     }),
@@ -116,10 +124,31 @@ function takeValue(parameter: DocsParameter): DocsParameter {
   }
 }
 
+/** Prints links to the operations that have each word of a search in their texts. */
+function printFound(document: Document, { href }: DocsView, q: string): Markup {
+  const words = searchWords(q, true)
+  const found = listAll(document).filter(operation => {
+    const { method, path, operationId, summary, description, tags = [], parameters } = operation
+    const names = parameters.map(({ name }) => name)
+    const texts = [method, path, operationId, summary, description, ...tags, ...names].join(' ')
+    const folded = foldText(texts)
+    return words.every(word => folded.includes(word))
+  })
+  const links = found.map(({ method, path, operationId, summary, tags: [tag] = [] }) => {
+    const chosen = { ...(tag !== undefined && { collection: tag }), operation: operationId }
+    const address = `${href}?${new URLSearchParams(chosen)}#${operationId}`
+    return markup`<li><a href="${address}"><b>${summary}</b><span><code>${method} ${path}</code></span></a></li>`
+  })
+  const count = found.length === 1 ? '1 operation' : `${found.length} operations`
+  return markup`<div class="bar"><h1>Search</h1>${printSearch(href, q)}</div>
+<p role="status">${count} with “${q}”</p>
+${links.length > 0 ? markup`<ul class="cards">${links}</ul>` : markup`<p class="empty">No operation has ${words.length > 1 && 'all of '}that in its name, path, texts or parameters.</p>`}`
+}
+
 function printOverview(document: Document, view: DocsView): Markup {
   const { info, tags, components } = document
   const { contact, description, title, version } = info
-  return markup`<h1>${title} <small>version ${version}</small></h1>
+  return markup`<div class="bar"><h1>${title} <small>version ${version}</small></h1>${printSearch(view.href)}</div>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<code>${contact.email}</code>`} ${contact.url !== undefined && markup`<a href="${contact.url}">${contact.url}</a>`}</p>`}
 <p>Base address: <code>${view.url}</code> · <a href="${view.openapi}">The OpenAPI document</a></p>
@@ -154,7 +183,7 @@ function printTag(document: Document, view: DocsView, tag: string): Markup {
   const operations = listOperations(document, tag)
   const { description } = document.tags.find(({ name }) => name === tag) ?? {}
   const paths = [...new Set(operations.map(({ path }) => path))]
-  return markup`<h1>${tag}</h1>
+  return markup`<div class="bar"><h1>${tag}</h1>${printSearch(view.href)}</div>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${paths.map(
   path =>

@@ -113,8 +113,8 @@ export function printPages(view: PageView): Markup | undefined {
 ${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${toLocalPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
-export function printSearch({ search, parameters }: PageView): Markup | undefined {
-  if (search === undefined) return undefined
-  const q = parameters.find(({ name }) => name === 'q')?.value ?? ''
-  return markup`<form class="search" method="get" action="${search}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`
+/** @param href where the form leads; there is none without. */
+export function printSearch(href: string | undefined, q = ''): Markup | undefined {
+  if (href === undefined) return undefined
+  return markup`<form class="search" method="get" action="${href}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`
 }
