@@ -99,8 +99,7 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   if (!hasConditions(headers)) return NO_PRECONDITIONS
   const reads = isConditional(method)
   const issues: Issue[] = []
-  const tags = (name: string, required: boolean): EntityTags | undefined => {
-    const text = headers[name]
+  const tags = (name: string, text: string | undefined, required: boolean) => {
     const parsed = text === undefined ? undefined : parseEntityTags(text)
     if (text !== undefined && !parsed && required) {
       const message = `${name} must be * or a list of quoted entity tags, such as "abc"`
@@ -108,17 +107,14 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
     }
     return parsed
   }
-  const date = (name: string) => {
-    const text = headers[name]
-    return text === undefined ? undefined : parseHttpDate(text)
-  }
-  const ifMatch = tags('if-match', true)
-  const ifNoneMatch = tags('if-none-match', !reads)
+  const date = (text: string | undefined) => (text === undefined ? undefined : parseHttpDate(text))
+  const ifMatch = tags('if-match', headers['if-match'], true)
+  const ifNoneMatch = tags('if-none-match', headers['if-none-match'], !reads)
   throwIfAny(issues)
   // Beside `If-None-Match` the date is ignored (§13.1.3).
   const hasTags = headers['if-none-match'] !== undefined
-  const ifModifiedSince = hasTags ? undefined : date('if-modified-since')
-  const ifUnmodifiedSince = date('if-unmodified-since')
+  const ifModifiedSince = hasTags ? undefined : date(headers['if-modified-since'])
+  const ifUnmodifiedSince = date(headers['if-unmodified-since'])
   const ifRange = parseIfRange(headers['if-range'])
   return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
 }

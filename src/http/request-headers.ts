@@ -54,10 +54,41 @@ export function createHeaders(): MutableHeaders {
   return new KnownHeaders()
 }
 
-const lowerCase = new Remembered<string>(500, 64)
+/** Adds a field to the headers of a request. */
+type AddField = (to: MutableHeaders, value: string) => void
 
-function toLowerCase(name: string): string {
-  return name.toLowerCase()
+/** Fields that most requests have. An access by a name that is computed takes ten times as long. */
+// biome-ignore format: a table
+const FREQUENT: Readonly<Record<string, AddField>> = {
+  'accept': (to, value) => { to.accept = join(to.accept, value) },
+  'accept-encoding': (to, value) => { to['accept-encoding'] = join(to['accept-encoding'], value) },
+  'accept-language': (to, value) => { to['accept-language'] = join(to['accept-language'], value) },
+  'authorization': (to, value) => { to.authorization = join(to.authorization, value) },
+  'connection': (to, value) => { to.connection = join(to.connection, value) },
+  'content-length': (to, value) => { to['content-length'] = join(to['content-length'], value) },
+  'content-type': (to, value) => { to['content-type'] = join(to['content-type'], value) },
+  'cookie': (to, value) => { to.cookie = join(to.cookie, value, '; ') },
+  'host': (to, value) => { to.host = join(to.host, value) },
+  'if-match': (to, value) => { to['if-match'] = join(to['if-match'], value) },
+  'if-none-match': (to, value) => { to['if-none-match'] = join(to['if-none-match'], value) },
+  'origin': (to, value) => { to.origin = join(to.origin, value) },
+  'referer': (to, value) => { to.referer = join(to.referer, value) },
+  'user-agent': (to, value) => { to['user-agent'] = join(to['user-agent'], value) },
+}
+
+function join(known: string | undefined, value: string, separator = ', '): string {
+  return known === undefined ? value : known + separator + value
+}
+
+/** By the names as clients write them. */
+const fields = new Remembered<AddField>(500, 64)
+
+function findField(written: string): AddField {
+  const name = written.toLowerCase()
+  if (Object.hasOwn(FREQUENT, name)) return FREQUENT[name] as AddField // it has the name
+  return (to, value) => {
+    to[name] = join(to[name], value)
+  }
 }
 
 /**
@@ -67,11 +98,8 @@ function toLowerCase(name: string): string {
 export function readRawHeaders(raw: readonly string[]): RequestHeaders {
   const headers = createHeaders()
   for (let at = 0; at < raw.length; at += 2) {
-    const name = lowerCase.get(raw[at] ?? '', toLowerCase)
-    const value = raw[at + 1] ?? ''
-    const known = headers[name]
-    headers[name] =
-      known === undefined ? value : `${known}${name === 'cookie' ? '; ' : ', '}${value}`
+    const addTo = fields.get(raw[at] ?? '', findField)
+    addTo(headers, raw[at + 1] ?? '')
   }
   return headers
 }
