@@ -119,7 +119,7 @@ export function buildRouter<Compiled>(
   return {
     match(path) {
       if (!path.startsWith('/') || path.startsWith('//')) return undefined
-      const raw = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+      const raw = path.length > 1 && path[path.length - 1] === '/' ? path.slice(0, -1) : path
       const extension = findExtension(raw, extensions)
       const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
       const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
@@ -147,7 +147,8 @@ const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
 /** The version of a path and the collection that it begins with, which are never parameters. */
 function headOf(path: string, versions: ReadonlySet<string>): string {
   let end = path.indexOf('/', 1)
-  if (end !== -1 && versions.has(path.slice(1, end))) end = path.indexOf('/', end + 1)
+  if (versions.size > 0 && end !== -1 && versions.has(path.slice(1, end)))
+    end = path.indexOf('/', end + 1)
   return end === -1 ? path : path.slice(0, end)
 }
 
@@ -159,8 +160,8 @@ function countSlashes(path: string): number {
 
 /** Finds the registered extension of a raw path, before decoding, so that `%2E` escapes a dot. */
 function findExtension(raw: string, extensions: ReadonlySet<string>): string | undefined {
+  if (!raw.includes('.')) return undefined
   const dot = raw.lastIndexOf('.')
-  if (dot === -1) return undefined
   const ending = raw.slice(dot + 1)
   return dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
 }
@@ -273,9 +274,9 @@ function isAddressedById({ kind, action }: RoutePlace): boolean {
   return kind === 'item' || kind === 'blob' || action?.on === 'item'
 }
 
-/** @param raw the segment of the path. */
-function parsePathId(collection: CollectionDefinition, raw = ''): Id | undefined {
-  const id = parseId(collection, decodeSegment(raw))
+/** @param segment of a canonical path: what is not plain has escapes. */
+function parsePathId(collection: CollectionDefinition, segment = ''): Id | undefined {
+  const id = parseId(collection, segment.includes('%') ? decodeSegment(segment) : segment)
   return id === undefined ? undefined : normalizeId(collection, id)
 }
 
