@@ -84,6 +84,11 @@ export async function endBody(body: StreamBody): Promise<void> {
 /** Browsers must not guess another type than `Content-Type` says (Fetch standard). */
 export const NOSNIFF: readonly string[] = ['X-Content-Type-Options', 'nosniff']
 
+/** Adds headers to a flat list. A loop: to spread them in a call takes ten times as long. */
+export function addHeaders(headers: HeaderList, added: readonly string[]): void {
+  for (const part of added) headers.push(part)
+}
+
 /** Finds the value of a header in a flat list; names are compared without case. */
 export function getHeader(headers: HeaderList, name: string): string | undefined {
   const wanted = name.toLowerCase()

@@ -26,7 +26,7 @@ export function toReadable(
   afterWrite = false,
 ): Awaitable<Item> {
   const { hidden, blobs } = context.target.collection
-  const readable = omit(item, hidden)
+  const readable = hidden.size === 0 ? item : omit(item, hidden)
   return blobs ? printContents(context, readable, fields, afterWrite) : readable
 }
 

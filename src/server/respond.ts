@@ -10,7 +10,13 @@ import { evaluateRead, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
-import { type HeaderList, type HttpResponse, isStream, NOSNIFF } from '../http/message.ts'
+import {
+  addHeaders,
+  type HeaderList,
+  type HttpResponse,
+  isStream,
+  NOSNIFF,
+} from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
 import { isConditional, isSafe } from '../http/methods.ts'
 import { splitTarget } from '../http/target.ts'
@@ -38,7 +44,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   const unmodified = isReading && !isHtmlPage && isUnmodified(context, result)
   const status = unmodified ? 304 : result.status
   if (validators && !isHtmlPage) addValidators(headers, validators, representation)
-  for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
+  for (const dialect of api.dialects) addHeaders(headers, dialect.headers?.(headers) ?? [])
   addCommon(headers, context, result.vary)
   if (suppressed || result.isPrivate) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
@@ -110,7 +116,8 @@ function withBody(
   const isHead = method === 'HEAD'
   if (representation?.kind === 'bytes') {
     const { type, size, data } = representation
-    headers.push('Content-Type', type, 'Content-Length', String(size), ...NOSNIFF)
+    headers.push('Content-Type', type, 'Content-Length', String(size))
+    addHeaders(headers, NOSNIFF)
     return isHead
       ? { status, headers, body: undefined }
       : { status, headers, body: data, length: size }
@@ -159,8 +166,9 @@ function addContent(
   { contentType, format }: Negotiated,
   length?: number | undefined,
 ): void {
-  headers.push('Content-Type', contentType, ...NOSNIFF)
-  if (format.headers) headers.push(...format.headers)
+  headers.push('Content-Type', contentType)
+  addHeaders(headers, NOSNIFF)
+  if (format.headers) addHeaders(headers, format.headers)
   if (length !== undefined) headers.push('Content-Length', String(length))
 }
 
@@ -187,11 +195,11 @@ function addCommon(
   const { api, version, request, negotiated, extension, limitHeaders, requestId, timings } = context
   if (version?.deprecated !== undefined)
     addDeprecation(headers, context, version, version.deprecated)
-  headers.push(...printCorsHeaders(api.cors, request.headers.origin))
+  addHeaders(headers, printCorsHeaders(api.cors, request.headers.origin))
   // A file does not depend on `Accept`.
   const varied = printVary(api, extension === undefined ? negotiated : undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
-  if (limitHeaders) headers.push(...limitHeaders)
+  if (limitHeaders) addHeaders(headers, limitHeaders)
   // The client's own id, or the one under which a failure was reported to `onError`.
   if (requestId !== undefined) headers.push('X-Request-Id', requestId)
   if (timings) headers.push('Server-Timing', timings.join(', '))
