@@ -5,11 +5,11 @@ import { countGroups } from '../store/count-groups.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import type { Group, Grouping } from '../store/groups.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
-import { sliceItems } from '../store/memory-select.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import type { PrintedStored } from '../store/printed.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
+import { sliceItems } from '../store/slice-items.ts'
 import {
   type Id,
   type Shape,

@@ -2,7 +2,6 @@
 
 import { parseInstant } from '../base/dates.ts'
 import { getValue } from '../base/paths.ts'
-import { takeTurn } from '../base/turns.ts'
 import { type Awaitable, type Item, isScalar, type Scalar } from '../base/values.ts'
 import { type Fields, findField, type Kind } from '../schema/fields.ts'
 import { compareValues } from '../schema/scalars.ts'
@@ -14,7 +13,8 @@ import {
   type GroupKey,
   printGroupDate,
 } from './groups.ts'
-import { type StoreOptions, throwIfAborted } from './store.ts'
+import { takeNextTurn } from './slice-items.ts'
+import type { StoreOptions } from './store.ts'
 
 /** Adds numbers together with what their rounding loses (Neumaier, 1974). */
 class Total {
@@ -167,8 +167,7 @@ export function countGroups(
   }
   const countInTurns = async () => {
     for (let from = 0; from < items.length && !counters.areTooMany; from += ITEMS_OF_TURN) {
-      await takeTurn(true)
-      throwIfAborted(options)
+      await takeNextTurn(options)
       count(from)
     }
     return counters.list()

@@ -1,6 +1,5 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 
-import { memoize } from '../base/memoize.ts'
 import type { Awaitable } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { countGroups } from './count-groups.ts'
@@ -8,14 +7,15 @@ import { type Filter, toConjunction } from './filter.ts'
 import type { Group, Grouping } from './groups.ts'
 import { addFilter, type EachParameters } from './list-each.ts'
 import { type IndexPart, isDescending, type MemoryIndex, type ReadOrder } from './memory-index.ts'
+import { type FilterSet, matcher, type Selection, type SortKey } from './selection.ts'
 import {
-  type FilterSet,
-  keyComparer,
-  matcher,
-  type Selection,
-  type SortKey,
-  sortKeyOf,
-} from './selection.ts'
+  ITEMS_OF_TURN,
+  inOrder,
+  sliceInTurns,
+  sliceItems,
+  takeNextTurn,
+  toReadOrder,
+} from './slice-items.ts'
 import type { Id, Slice, Stored, StoreOptions, StorePage } from './store.ts'
 
 /** The items that lists and counts select from. */
@@ -62,12 +62,30 @@ function findSmallestPart(parts: readonly IndexPart[]): IndexPart | undefined {
   )[0]
 }
 
-/** Counts the items that pass the filters: without a look at them if one part answers all filters. */
-export function countSelection(filters: FilterSet, source: Source): number {
+/**
+ * Counts the items that pass the filters: without a look at them if one part answers all filters. Many are looked at in
+ * several turns of the event loop.
+ */
+export function countSelection(
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+): Awaitable<number> {
   const { smallest } = findPlan(filters.where, source)
-  return isExact(smallest, filters)
-    ? smallest.count
-    : takeFrom(smallest, filters, ANY_ORDER, source).length
+  if (isExact(smallest, filters)) return smallest.count
+  if (smallest.count > ITEMS_OF_TURN) return countInTurns(smallest, filters, source, options)
+  return takeFrom(smallest, filters, ANY_ORDER, source).length
+}
+
+async function countInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+): Promise<number> {
+  let total = 0
+  for await (const matches of takeInTurns(part, filters, source, options)) total += matches.length
+  return total
 }
 
 /** Counts the groups of the items that pass the filters, as they are now. */
@@ -81,43 +99,78 @@ export function groupSelection(
   // A copy: others may write before all of it is looked at.
   const items = smallest.index.slice(smallest, ANY_ORDER, smallest.count)
   source.examined += items.length
-  const passes = matcher({ ...filters, where: smallest.unanswered }, source.fields, true)
+  const passes = matchPart(smallest, filters, source)
   return countGroups(items, passes, grouping, source.fields, options)
 }
 
 const ANY_ORDER: ReadOrder = { sort: [], after: undefined, offset: 0 }
 
-function toReadOrder(sort: readonly SortKey[], slice: Slice): ReadOrder {
-  if ('offset' in slice) return { sort, after: undefined, offset: slice.offset }
-  return { sort: slice.backward ? reverse(sort) : sort, after: slice.key, offset: 0 }
+/** The items of a slice, and the total where it is wanted or known anyway. */
+export interface SelectedItems {
+  readonly items: Stored[]
+  readonly total: number | undefined
 }
 
-/** Puts items in the order of the list: those of a backward slice are found in reverse. */
-function inOrder(items: Stored[], slice: Slice): Stored[] {
-  return 'key' in slice && slice.backward ? items.reverse() : items
-}
-
-/** Finds a slice in the order of the sort, and the total where it is wanted or known anyway. */
+/** Finds a slice in the order of the sort, at once. */
 export function findSlice(
   selection: Selection,
   slice: Slice,
   limit: number,
   wantsTotal: boolean,
   source: Source,
-): { items: Stored[]; total: number | undefined } {
+): SelectedItems {
   const plan = findPlan(selection.where, source)
-  const { smallest } = plan
+  const walked = walkSlice(plan, selection, slice, limit, wantsTotal)
+  return walked ?? collectSlice(plan, selection, slice, limit)
+}
+
+/** Finds a slice in the order of the sort. Where it has to sort many items, it takes several turns of the event loop. */
+export function findSliceInTurns(
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  wantsTotal: boolean,
+  source: Source,
+  options: StoreOptions | undefined,
+): Awaitable<SelectedItems> {
+  const plan = findPlan(selection.where, source)
+  const walked = walkSlice(plan, selection, slice, limit, wantsTotal)
+  if (walked) return walked
+  // Without a sort all of them are for a filter, which cannot wait.
+  if (plan.smallest.count <= ITEMS_OF_TURN || selection.sort.length === 0)
+    return collectSlice(plan, selection, slice, limit)
+  const parts = takeInTurns(plan.smallest, selection, source, options)
+  return sliceInTurns(parts, selection.sort, slice, limit, source.fields, options)
+}
+
+/** Finds a slice by a walk along an index; `undefined` where it is cheaper to collect what the list holds. */
+function walkSlice(
+  plan: Plan,
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  wantsTotal: boolean,
+): SelectedItems | undefined {
+  const { smallest, source } = plan
   const total = isExact(smallest, selection) ? smallest.count : undefined
-  if (total !== undefined || !wantsTotal) {
-    if (limit === 0) return { items: [], total }
-    const order = toReadOrder(selection.sort, slice)
-    const walk = findWalk(plan, order.sort)
-    // A walk meets a match every `count / matches` items; collecting looks at each item of the smallest part.
-    const isCheap = (part: IndexPart) => (order.offset + limit) * part.count < smallest.count ** 2
-    if (walk && (isExact(walk, selection) || isCheap(walk))) {
-      return { items: inOrder(takeFrom(walk, selection, order, source, limit), slice), total }
-    }
-  }
+  if (total === undefined && wantsTotal) return undefined
+  if (limit === 0) return { items: [], total }
+  const order = toReadOrder(selection.sort, slice)
+  const walk = findWalk(plan, order.sort)
+  if (!walk) return undefined
+  // A walk meets a match every `count / matches` items; collecting looks at each item of the smallest part.
+  const isCheap = (part: IndexPart) => (order.offset + limit) * part.count < smallest.count ** 2
+  if (!isExact(walk, selection) && !isCheap(walk)) return undefined
+  return { items: inOrder(takeFrom(walk, selection, order, source, limit), slice), total }
+}
+
+/** Finds a slice among all that the list holds. */
+function collectSlice(
+  { smallest, source }: Plan,
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+): SelectedItems {
   const matches = takeFrom(smallest, selection, ANY_ORDER, source)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
@@ -156,11 +209,6 @@ export function findEach(
   return pages
 }
 
-/** Reverses a sort, to the same array each time: plans remember walks by it. */
-const reverse = memoize((sort: readonly SortKey[]): readonly SortKey[] =>
-  sort.map(({ path, descending }) => ({ path, descending: !descending })),
-)
-
 function isExact({ unanswered }: IndexPart, { search }: FilterSet): boolean {
   return unanswered.length === 0 && search === undefined
 }
@@ -186,8 +234,7 @@ function takeFrom(
     source.examined += items.length
     return items
   }
-  const { search } = filters
-  const test = matcher({ where: part.unanswered, ...(search && { search }) }, source.fields, true)
+  const test = matchPart(part, filters, source)
   const items: Stored[] = []
   let left = order.offset
   for (const stored of part.index.walk(part, order)) {
@@ -199,40 +246,25 @@ function takeFrom(
   return items
 }
 
-/** Sorts items and takes the first `limit` ones of a slice. */
-export function sliceItems(
-  items: readonly Stored[],
-  listSort: readonly SortKey[],
-  slice: Slice,
-  limit: number,
-  fields: Fields,
-): Stored[] {
-  const { sort, after, offset } = toReadOrder(listSort, slice)
-  const compare = keyComparer(sort, fields)
-  const keyed = items.map(stored => ({ stored, key: sortKeyOf(stored.item, sort) }))
-  const rest = after ? keyed.filter(({ key }) => compare(key, after) > 0) : keyed
-  const sorted = findSmallest(rest, offset + limit, (one, other) => compare(one.key, other.key))
-  return inOrder(
-    sorted.slice(offset).map(({ stored }) => stored),
-    slice,
-  )
+/** Takes the items of a part that pass the filters now, some of them in each turn. */
+async function* takeInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+): AsyncGenerator<readonly Stored[]> {
+  // A copy: others may write before all of it is looked at.
+  const items = part.index.slice(part, ANY_ORDER, part.count)
+  source.examined += items.length
+  const test = matchPart(part, filters, source)
+  for (let at = 0; at < items.length; at += ITEMS_OF_TURN) {
+    await takeNextTurn(options)
+    const some = items.slice(at, at + ITEMS_OF_TURN)
+    yield isExact(part, filters) ? some : some.filter(({ item }) => test(item))
+  }
 }
 
-/** Finds the `count` smallest values, in their order. */
-function findSmallest<T>(
-  values: T[],
-  count: number,
-  compare: (one: T, other: T) => number,
-): readonly T[] {
-  if (count > values.length / 8) return values.sort(compare).slice(0, count)
-  // A page of many: keep the best so far in order, rather than sort all.
-  const smallest: T[] = []
-  for (const value of values) {
-    const worst = smallest[count - 1]
-    if (worst !== undefined && compare(value, worst) >= 0) continue
-    const at = smallest.findIndex(other => compare(value, other) < 0)
-    smallest.splice(at === -1 ? smallest.length : at, 0, value)
-    smallest.length = Math.min(smallest.length, count)
-  }
-  return smallest
+/** Compiles the filters that a part does not answer. */
+function matchPart({ unanswered }: IndexPart, { search }: FilterSet, { fields }: Source) {
+  return matcher({ where: unanswered, ...(search && { search }) }, fields, true)
 }

@@ -6,11 +6,12 @@ import { countGroups } from './count-groups.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import type { MemoryRows } from './memory-rows.ts'
-import { findSlice, sliceItems } from './memory-select.ts'
+import { findSlice } from './memory-select.ts'
 import { BATCH_ITEMS, toPage } from './page.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
+import { sliceItems } from './slice-items.ts'
 import {
   type Id,
   type KeepOptions,

@@ -100,15 +100,15 @@ export class SortedList<K, T> {
 
   /** Copies the entries from a position up to another (exclusive), or the same backwards. */
   slice(from: number, to: number, backward = false): T[] {
-    const copied: T[] = []
+    const parts: T[][] = []
     for (let at = this.#locate(from); at < this.#chunks.length && this.#start(at) < to; at++) {
       const start = this.#start(at)
       const entries = this.#chunks[at]?.entries ?? []
-      const part = entries.slice(Math.max(0, from - start), to - start)
-      const isWhole = copied.length === 0 && start + entries.length >= to
-      if (isWhole) return backward ? part.reverse() : part
-      copied.push(...part)
+      parts.push(entries.slice(Math.max(0, from - start), to - start))
     }
+    const [only = []] = parts
+    // One call: a million entries are copied in some milliseconds.
+    const copied = parts.length > 1 ? only.concat(...parts.slice(1)) : only
     return backward ? copied.reverse() : copied
   }
 
