@@ -32,8 +32,9 @@ const LAYERS = [
   'index',
 ]
 
-/** Entry points of their own: they import the core and each other's types, and the core never imports them. */
+/** Entry points and the command: they import the core and each other's types, and the core never imports them. */
 const SUBPATHS = [
+  'cli',
   'client',
   'dialects',
   'html',

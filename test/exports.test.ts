@@ -188,6 +188,8 @@ test('rest-conventions/client', async () => {
       "type Client",
       "type ClientOf",
       "type ClientOptions",
+      "type CollectionDescription",
+      "type DescribedCollection",
       "type ErrorEntry",
       "type FetchOptions",
       "type List",

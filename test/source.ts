@@ -31,16 +31,17 @@ export function sourceFiles(root: URL = ROOT): SourceFile[] {
     .sort()
     .map(path => {
       const text = readFileSync(new URL(path, root), 'utf8')
-      const nodes = [...nodesOf(parseAst(text, { lang: 'ts' }, path))]
+      const nodes = [...listNodes(parseAst(text, { lang: 'ts' }, path))]
       const imports = [...new Set(nodes.flatMap(node => importOf(path, node)))]
       return { path, text, lines: text.split('\n').length - 1, imports, nodes }
     })
 }
 
-function* nodesOf(value: unknown): Generator<SyntaxNode> {
+/** Lists a node and all below it. */
+export function* listNodes(value: unknown): Generator<SyntaxNode> {
   if (isNode(value)) yield value
   if (typeof value !== 'object' || value === null) return
-  for (const member of Object.values(value)) yield* nodesOf(member)
+  for (const member of Object.values(value)) yield* listNodes(member)
 }
 
 export function isNode(value: unknown): value is SyntaxNode {

@@ -16,6 +16,7 @@ export {
   type ClientOptions,
   createClient,
 } from './client.ts'
+export type { CollectionDescription, DescribedCollection } from './described.ts'
 export { ConflictError, ConnectionError, HttpError } from './errors.ts'
 export type { FetchOptions, ReceivedResponse } from './fetch-reply.ts'
 export type { AuthAttempt, SendOptions } from './send.ts'

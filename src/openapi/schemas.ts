@@ -70,6 +70,8 @@ export function bodySchema(
   const change = (object: JsonSchema) => {
     const writable = mapProperties(object, (name, property) => {
       if (unknown.has(name)) return undefined
+      // A patch may repeat its value, which no program needs to do.
+      if (isLight && operation === 'patch' && roles?.immutable.has(name)) return undefined
       if (roles?.readOnly.has(name))
         return keepsIgnored ? { ...property, readOnly: true } : undefined
       return roles?.writeOnly.has(name) ? { ...property, writeOnly: true } : property

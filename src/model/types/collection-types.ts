@@ -49,6 +49,12 @@ export interface Def {
   readonly by: 'client' | 'program'
 }
 
+/** The types that an OpenAPI document says: its schemas are those of answers, and nothing is worked out. */
+export interface DocumentDef extends Def {
+  /** The properties of answers that are files, or addresses of them: `never` where there are none. */
+  readonly files: string
+}
+
 /** The types of a collection whose schema is not known: any property may hold anything. */
 export interface UnknownDef<P extends BasePrincipal = Principal> extends Def {
   readonly principal: P
@@ -161,6 +167,11 @@ type Without<T, K extends string> = T extends unknown
 
 export type IdOf<D extends Def> = MadeIds[D['id']]
 
+/** What names an item besides its `id`: an id, and an item whose id has another name. */
+export type NamedBy<D extends Def> = D['key'] extends 'id'
+  ? IdOf<D>
+  : IdOf<D> | { readonly [K in D['key']]: IdOf<D> }
+
 /** A whole item, as hooks and actions get it, with its write-only properties. */
 export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
 
@@ -171,15 +182,19 @@ export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D
  * branches of a conditional type have no name of their own.
  */
 export type DefItem<D extends Def> = D['by'] extends 'client'
-  ? ([D['binary']] extends [never]
-      ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
-      : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>) &
-      ServerFields<IdOf<D>>
+  ? D extends DocumentDef
+    ? Readonly<D['schema']['_zod']['output']>
+    : ([D['binary']] extends [never]
+        ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
+        : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>) &
+        ServerFields<IdOf<D>>
   : Readable<D> & ServerFields<MadeIds[D['id']]>
 
 /** What lists filter and sort by: no file has an order, or a value to compare. */
 export type DefCompared<D extends Def> = D['by'] extends 'client'
-  ? WithoutFiles<Readable<D>> & ServerFields<IdOf<D>>
+  ? D extends DocumentDef
+    ? Drop<DefItem<D>, D['files']>
+    : WithoutFiles<Readable<D>> & ServerFields<IdOf<D>>
   : DefItem<D>
 
 type Readable<D extends Def> = [D['writeOnly']] extends [never]

@@ -9,6 +9,7 @@ import type {
   DefInput,
   DefItem,
   IdOf,
+  NamedBy,
   UnknownDef,
 } from './collection-types.ts'
 import type { CountBy, GroupName, GroupOf } from './groups.ts'
@@ -247,7 +248,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.replace(car, { color: 'green', price: 30 })
    */
   replace(
-    target: Target<IdOf<D>>,
+    target: Target<NamedBy<D>>,
     item: DefInput<D>,
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -258,7 +259,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
    */
   patch(
-    target: Target<IdOf<D>>,
+    target: Target<NamedBy<D>>,
     changes: DefChanges<D>,
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -270,7 +271,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * await cars.change(car.id, ({ price }) => ({ price: price + 1 }))
    */
   change(
-    target: Target<IdOf<D>>,
+    target: Target<NamedBy<D>>,
     change: (item: DefItem<D>) => DefChanges<D> | Promise<DefChanges<D>>,
     options?: CallOptions<D['principal']>,
   ): Promise<DefItem<D>>
@@ -280,7 +281,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * @example
    * await cars.delete(car, { unconditional: true })
    */
-  delete(target: Target<IdOf<D>>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
+  delete(target: Target<NamedBy<D>>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * The actions: `cars.actions.buy(car, { offer: 900 })`.
    * @example
@@ -343,11 +344,11 @@ type Result<D extends Def, Out> = Out extends 'item'
 type ActionCall<D extends Def, On, In, Out> = On extends 'item'
   ? In extends SomeSchema
     ? (
-        target: Target<IdOf<D>>,
+        target: Target<NamedBy<D>>,
         input: Input<In>,
         options?: WriteOptions<D['principal']>,
       ) => Promise<Result<D, Out>>
-    : (target: Target<IdOf<D>>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
+    : (target: Target<NamedBy<D>>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
   : unknown extends On
     ? (...given: readonly unknown[]) => Promise<unknown>
     : In extends SomeSchema
