@@ -1,4 +1,4 @@
-// Bundles the JavaScript of the package: a file for each entry point, and chunks for what they share. A module is
+// Bundles the JavaScript of the package: a file for each entry point and the command, and chunks for what they share. A module is
 // in one file alone, so classes, symbols and weak maps are the same for all entry points. See
 // docs/decisions/bundles.md.
 import { readFile, rm } from 'node:fs/promises'
@@ -14,6 +14,7 @@ const SECOND = 'second-root'
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  readonly bin: Readonly<Record<string, string>>
   readonly dependencies: object
   readonly peerDependencies: object
 }
@@ -21,8 +22,11 @@ interface Manifest {
 /** @param folder where the files go, with its whole path; those of an earlier bundle stay. */
 export async function bundle(folder: string): Promise<void> {
   const manifest: Manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const entries = Object.values(manifest.exports).flatMap(entry =>
-    typeof entry === 'string' ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, '')],
+  const exported = Object.values(manifest.exports).flatMap(entry =>
+    typeof entry === 'string' ? [] : [entry.default],
+  )
+  const entries = [...exported, ...Object.values(manifest.bin)].map(target =>
+    target.replace(/^\.\/dist\/|\.js$/g, ''),
   )
   await build({
     entryPoints: Object.fromEntries([

@@ -684,20 +684,22 @@ async function compile(name: string, compilerOptions: object, file: string): Pro
   return run('node', [join('node_modules/typescript', bin.tsc), '-p', config])
 }
 
-test('the command prints types that the client takes, on each Node', async () => {
-  await write(
-    'document.js',
-    `${SERVED}import { writeFileSync } from 'node:fs'
+test(
+  'the command prints types that the client takes, on each Node',
+  async () => {
+    await write(
+      'document.js',
+      `${SERVED}import { writeFileSync } from 'node:fs'
     import { openApiDocument } from 'rest-conventions'
     writeFileSync('document.json', JSON.stringify(openApiDocument(api, { formats: ['json'] })))`,
-  )
-  await run('node', ['document.js'])
-  const words = ['types', 'document.json']
-  const text = await run('npx', ['--no', 'rest-conventions', ...words])
-  await write('printed.ts', text)
-  await write(
-    'front-end.ts',
-    `import { createClient } from 'rest-conventions/client'
+    )
+    await run('node', ['document.js'])
+    const words = ['types', 'document.json']
+    const text = await run('npx', ['--no', 'rest-conventions', ...words])
+    await write('printed.ts', text)
+    await write(
+      'front-end.ts',
+      `import { createClient } from 'rest-conventions/client'
     import type { Api, Car } from './printed.js'
     const client = createClient<Api>('https://api.example', { version: 1 })
     export const car: Car = await client.cars.create({ color: 'red', price: 1, photo: new Blob(['x']) })
@@ -705,15 +707,17 @@ test('the command prints types that the client takes, on each Node', async () =>
     // @ts-expect-error A misspelt property.
     await client.cars.patch(car, { prise: 2 })
     `,
-  )
-  const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true }
-  expect(await compile('front-end', { ...options, types: ['node'] }, 'front-end.ts')).toBe('')
-  const nodes = [22, 24, 26].map(version => join(RUNTIMES, `node${version}/bin/node`))
-  const main = join(installed, 'dist/cli/main.js')
-  for (const node of [process.execPath, ...nodes.filter(existsSync)]) {
-    expect(await run(node, [main, ...words])).toBe(text)
-  }
-})
+    )
+    const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true }
+    expect(await compile('front-end', { ...options, types: ['node'] }, 'front-end.ts')).toBe('')
+    const nodes = [22, 24, 26].map(version => join(RUNTIMES, `node${version}/bin/node`))
+    const main = join(installed, 'dist/cli/main.js')
+    for (const node of [process.execPath, ...nodes.filter(existsSync)]) {
+      expect(await run(node, [main, ...words])).toBe(text)
+    }
+  },
+  2 * MINUTES,
+)
 
 test('a browser page has the types of the client without those of Node', async () => {
   await write('api.ts', `${IMPORTS}${USE}export { api }`)

@@ -82,7 +82,7 @@ export const wrong = async () => {
 `
 
 /** The same with the odd one. */
-export const ODD = `import { batch } from 'rest-conventions/client/batch'
+export const ODD = `import { batch, patchMany } from 'rest-conventions/client/batch'
 import { createClient } from 'rest-conventions/client'
 import type { Api, Shape, TreeOfPlace } from './api.ts'
 
@@ -107,7 +107,7 @@ const renamed = await client.authors.patch(author, { name: 'Bo' })
 const note = await client.notes.create({ text: 'x', color: 'red', stars: 3, place_id: place.id, author_id: author.identifier })
 const [group] = await client.notes.count({ by: ['color', 'created_at:year'], sum: 'stars' })
 const written = await client.notes.list({ include: ['writer', 'place'], writer: { name: 'Bo' } }).first()
-const many = await client.notes.patchMany({ color: 'red' }, { color: 'blue' }, { maxAffected: 5 })
+const many = await patchMany(client, 'notes', { color: 'red' }, { color: 'blue' }, { maxAffected: 5 })
 const [stepped] = await batch(client, steps => [steps.places.patch(place.id, { level: 1 })])
 const near = await client.notes.find({ near: { x: 5 }, words: ['a', 'b'] })
 
@@ -141,6 +141,8 @@ export const wrong = async () => {
   await client.files.list({ scan_url: 'x' }).first()
   // @ts-expect-error
   await client.notes.delete(note)
+  // @ts-expect-error
+  await patchMany(client, 'places', { code: 'c' }, { level: 1 })
   // @ts-expect-error
   await client.notes.count({ by: 'text' })
   // @ts-expect-error
