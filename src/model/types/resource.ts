@@ -348,7 +348,10 @@ type ActionCall<D extends Def, On, In, Out> = On extends 'item'
         input: Input<In>,
         options?: WriteOptions<D['principal']>,
       ) => Promise<Result<D, Out>>
-    : (target: Target<NamedBy<D>>, options?: WriteOptions<D['principal']>) => Promise<Result<D, Out>>
+    : (
+        target: Target<NamedBy<D>>,
+        options?: WriteOptions<D['principal']>,
+      ) => Promise<Result<D, Out>>
   : unknown extends On
     ? (...given: readonly unknown[]) => Promise<unknown>
     : In extends SomeSchema
