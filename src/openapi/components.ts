@@ -185,17 +185,21 @@ export class Components {
       const { discriminator, oneOf = [], ...rest } = union
       const { propertyName } = Object(discriminator)
       const values = oneOf.map(option => listValues(option, propertyName, $defs))
-      // Some options have no value of their own: a patch need not have it.
+      // Some options have no value of their own.
       if (values.some(each => each.length === 0)) return linkSchema({ oneOf, ...rest }, property)
       const name = isRoot ? wanted : prefix + toTypeName(property)
       const marks = oneOf.map((option, at) =>
         toOption(option, name + values[at]?.map(toTypeName).join(''), property),
       )
       const mapping = values.flatMap((each, at) => each.map(value => [value, marks[at]]))
+      // A patch need not have the value.
+      const isThere = oneOf.every(option =>
+        resolve(option, $defs).required?.includes(String(propertyName)),
+      )
       return {
         ...linkSchema(rest, property),
         oneOf: marks.map($ref => ({ $ref })),
-        discriminator: { propertyName, mapping: Object.fromEntries(mapping) },
+        ...(isThere && { discriminator: { propertyName, mapping: Object.fromEntries(mapping) } }),
       }
     }
     const link = (part: unknown, property: string): unknown => {
@@ -260,11 +264,14 @@ function listValues(
   propertyName: string,
   $defs: Readonly<Record<string, JsonSchema>>,
 ): string[] {
-  const { $ref = '' } = option
-  const { properties, required } = $defs[$ref.slice(DEFS.length)] ?? option
-  const { const: value, enum: values = [value] } = properties?.[propertyName] ?? {}
-  const texts = [values].flat().filter(each => typeof each === 'string')
-  return required?.includes(propertyName) && Array.isArray(values) && texts.length === values.length
-    ? texts
-    : []
+  const { const: value, enum: values = [value] } =
+    resolve(option, $defs).properties?.[propertyName] ?? {}
+  const all = [values].flat()
+  const texts = all.filter(each => typeof each === 'string')
+  return texts.length === all.length ? texts : []
+}
+
+/** Finds what an option is. */
+function resolve(option: JsonSchema, $defs: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return $defs[(option.$ref ?? '').slice(DEFS.length)] ?? option
 }

@@ -69,8 +69,9 @@ function buildBody(described: MethodDescription): object | undefined {
   const types = listBodyTypes(described)
   const item = printItemType(collection)
   const type = item + SUFFIXES[operation]
-  // A patch requires no property: the path has none to fill in.
-  const filled = operation === 'patch' ? undefined : parent?.field
+  // What need not be sent anyway makes no other body.
+  const isOptional = parent?.field && collection.shape.fields.get(parent.field)?.optional
+  const filled = operation === 'patch' || isOptional ? undefined : parent?.field
   const below = filled && parent ? `Of${printItemType(parent.collection)}` : ''
   const share = (files: boolean) =>
     shareSchema(

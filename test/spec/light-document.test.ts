@@ -164,6 +164,36 @@ test('parts with an id are components, and unions say what tells their options a
   })
 })
 
+test('the options of a patch are parts too, and nothing tells them apart that need not be sent', () => {
+  const schema = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('circle'), radius: z.number() }),
+    z.object({ kind: z.literal('square'), side: z.number() }),
+  ])
+  const document = documentOf(defineApi({ collections: [named('things', { schema })] }))
+  const { ThingPatch, ThingPatchCircle } = document.components?.schemas ?? ({} as Part)
+  const refs = ['Circle', 'Square'].map(each => ({
+    $ref: `#/components/schemas/ThingPatch${each}`,
+  }))
+  expect(ThingPatch).toEqual({ oneOf: refs })
+  expect(ThingPatchCircle).not.toHaveProperty('required')
+})
+
+test('below a parent a body is another only where its field must be sent elsewhere', () => {
+  const below = (owner_id: z.ZodType) =>
+    defineApi({
+      collections: [
+        named('owners'),
+        named('things', { schema: z.object({ owner_id }), parents: { owner_id: 'owners' } }),
+      ],
+    })
+  const bodyOf = (api: Parameters<typeof documentOf>[0]) =>
+    documentOf(api).paths?.['/owners/{parent}/things']?.post?.requestBody?.content?.[
+      'application/json'
+    ]?.schema?.$ref
+  expect(bodyOf(below(z.uuid()))).toBe('#/components/schemas/ThingInputOfOwner')
+  expect(bodyOf(below(z.uuid().optional()))).toBe('#/components/schemas/ThingInput')
+})
+
 test('schemas are those that tools read: types beside enum, no schema that is false, any JSON is {}', () => {
   const schema = z.object({
     color: z.enum(['red', 'blue']),
