@@ -115,7 +115,7 @@ function hasGroups(value: unknown): boolean {
 const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Object(value) === value && !Array.isArray(value)
 }
 
 /** Prints a date as its ISO text, as JSON does; other values stay, an invalid date too. */

@@ -54,10 +54,13 @@ export function createSend(
   { auth, retries = 5, timeout = 30_000, join, ...options }: SendOptions,
 ): Send {
   const fetchReply = createFetchReply(options)
-  const { share, forget } = createJoiner(join ?? !options.fetch)
+  const joins = join ?? !options.fetch
   const authorize = typeof auth === 'function' ? auth : () => auth
   /** Whether writes are safe to repeat, by collection. */
   const takers: Record<string, boolean | undefined> = {}
+  const running = new Map<string, SharedRead>()
+  /** How many writes were answered, where reads are joined: one that begins then joins none from before. */
+  let writes = 0
   let renewal: Promise<string | undefined> | undefined
 
   const send: Send = async (method, path, { headers, body, options = {} } = {}) => {
@@ -83,9 +86,9 @@ export function createSend(
           { method, headers: all, body: text ?? null, redirect: 'manual', signal },
           isRead,
         )
-      return isRead
-        ? share(JSON.stringify([method, url, all]), inner, start)
-        : start(inner).finally(forget)
+      return isRead && joins
+        ? share(running, JSON.stringify([writes, method, url, all]), inner, start)
+        : start(inner).finally(() => writes++)
     }
 
     /** Sends the request once; once more, with new credentials, if those were refused. */
@@ -144,35 +147,29 @@ interface SharedRead {
   waiting: number
 }
 
-/** Makes equal reads one, while it runs and until a write was answered. It ends early when nobody waits for it any more. */
-function createJoiner(joins: boolean) {
-  const running = new Map<string, SharedRead>()
-  let writes = 0
-  const share = (
-    request: string,
-    signal: AbortSignal,
-    start: (signal: AbortSignal) => Promise<Reply>,
-  ) => {
-    if (!joins) return start(signal)
-    const key = writes + request
-    const end = () => running.delete(key)
-    const controller = new AbortController()
-    const read = running.get(key) ?? {
-      reply: start(controller.signal).finally(end),
-      controller,
-      waiting: 0,
-    }
-    running.set(key, read)
-    read.waiting++
-    signal.addEventListener('abort', () => {
-      if (--read.waiting === 0) {
-        end()
-        read.controller.abort(signal.reason)
-      }
-    })
-    return read.reply
+/** Makes equal reads one while it runs. It ends early when nobody waits for it any more. */
+function share(
+  running: Map<string, SharedRead>,
+  key: string,
+  signal: AbortSignal,
+  start: (signal: AbortSignal) => Promise<Reply>,
+): Promise<Reply> {
+  const end = () => running.delete(key)
+  const controller = new AbortController()
+  const read = running.get(key) ?? {
+    reply: start(controller.signal).finally(end),
+    controller,
+    waiting: 0,
   }
-  return { share, forget: () => void writes++ }
+  running.set(key, read)
+  read.waiting++
+  signal.addEventListener('abort', () => {
+    if (--read.waiting === 0) {
+      end()
+      read.controller.abort(signal.reason)
+    }
+  })
+  return read.reply
 }
 
 /** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
