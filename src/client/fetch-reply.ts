@@ -36,10 +36,8 @@ export type FetchReply = (
   follows: boolean,
 ) => Promise<Reply>
 
-const MAX_BYTES = 2 ** 26
-
 export function createFetchReply({
-  maxBytes = MAX_BYTES,
+  maxBytes = 2 ** 26,
   onResponse,
   ...options
 }: FetchOptions): FetchReply {

@@ -22,9 +22,6 @@ export type ReadPage<T> = (
   walks?: boolean,
 ) => Promise<Received<T>>
 
-/** The limit of each request of a walk; a collection may return fewer items. */
-const PAGE_SIZE = 100
-const MAX_ITEMS = 10_000
 const NO_TOTAL = 'count=none'
 
 /**
@@ -38,7 +35,7 @@ export function createList<T>(
   limit: number | undefined,
   signal: AbortSignal | undefined,
 ): List<T> {
-  const most = limit ?? Number.MAX_VALUE
+  const most = limit ?? Infinity
 
   /** @param walks whether the page, and those that follow it, belong to a walk. */
   async function readPage(query: string, inner = signal, walks?: boolean): Promise<Page<T>> {
@@ -63,6 +60,10 @@ export function createList<T>(
     const functions = { next: () => follow('next'), previous: () => follow('previous') }
     return Object.assign(Object.create(functions), page)
   }
+
+  /** The limit of each request of a walk; a collection may return fewer items. */
+  const PAGE_SIZE = 100
+  const MAX_ITEMS = 10_000
 
   async function* walk(): AsyncGenerator<T, void> {
     const [controller, unlink] = link(signal)

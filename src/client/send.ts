@@ -2,7 +2,7 @@
 import type { CallOptions } from '../model/types/resource.ts'
 import { ConnectionError, HttpError } from './errors.ts'
 import { createFetchReply, type FetchOptions, type Reply } from './fetch-reply.ts'
-import { backOff, limitTime, MAX_TIMER } from './time.ts'
+import { backOff, limitTime } from './time.ts'
 
 /** How a client sends its requests. */
 export interface SendOptions extends FetchOptions {
@@ -39,10 +39,6 @@ export interface SendDetails {
   readonly options?: CallOptions | undefined
 }
 
-/** Milliseconds before the first retry. Each later one waits twice as long, up to 10 s. */
-const FIRST_WAIT = 100
-/** Milliseconds: with a longer `Retry-After` the error is thrown. */
-const MAX_RETRY_AFTER = 60_000
 /** The status and the type of errors after which a request is sent again. With 409 the first one of its key still runs. */
 const TEMPORARY = /^(408|409 idempotency_key|429|50[234])/
 
@@ -53,6 +49,10 @@ export function createSend(
   root: string,
   { auth, retries = 5, timeout = 30_000, join, ...options }: SendOptions,
 ): Send {
+  /** Milliseconds before the first retry. Each later one waits twice as long, up to 10 s. */
+  const FIRST_WAIT = 100
+  /** Milliseconds: with a longer `Retry-After` the error is thrown. */
+  const MAX_RETRY_AFTER = 60_000
   const fetchReply = createFetchReply(options)
   const joins = join ?? !options.fetch
   const authorize = typeof auth === 'function' ? auth : () => auth
@@ -111,7 +111,7 @@ export function createSend(
 
     for (let count = 0; ; count++) {
       try {
-        return await limitTime(typeof text === 'object' ? MAX_TIMER : timeout, signal, sendOnce)
+        return await limitTime(typeof text === 'object' ? Infinity : timeout, signal, sendOnce)
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
@@ -182,7 +182,7 @@ function findWait(error: unknown): number {
       return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
     }
   }
-  return Number.MAX_VALUE
+  return Infinity
 }
 
 /** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */

@@ -1,9 +1,6 @@
 // Time limits and waits that end with a signal.
 import { ConnectionError } from './errors.ts'
 
-/** Milliseconds: a timer of more than 2 ** 31 ends at once. */
-export const MAX_TIMER = 2e9
-
 /**
  * Limits the time of work, and ends it with a signal. Not by `AbortSignal.timeout` and `AbortSignal.any`: Node 20
  * may forget both when it collects garbage.
@@ -13,6 +10,8 @@ export async function limitTime<T>(
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  /** Milliseconds: a timer of more than 2 ** 31 ends at once. */
+  const MAX_TIMER = 2e9
   const [controller, unlink] = link(outer)
   const { signal } = controller
   const timer = setTimeout(
@@ -50,12 +49,9 @@ export function link(signal: AbortSignal | undefined) {
   return [controller, () => all.delete(controller)] as const
 }
 
-/** How often a wait is twice as long as the one before, at most: as 100 times the first. */
-const MAX_GROWTH = 100
-
 /**
  * Waits for a random time before something is tried again, unless the signal aborts.
- * @param first the longest first wait in milliseconds; each later one is twice as long.
+ * @param first the longest first wait in milliseconds; each later one is twice as long, up to 100 times the first.
  * @param least milliseconds that are waited in any case.
  */
 export function backOff(
@@ -64,6 +60,7 @@ export function backOff(
   signal: AbortSignal | undefined,
   least = 0,
 ): Promise<void> {
+  const MAX_GROWTH = 100
   const milliseconds = least + Math.random() * first * Math.min(2 ** count, MAX_GROWTH)
   const never = () => new Promise<void>(() => {})
   return limitTime(milliseconds, signal, never).catch(() => signal?.throwIfAborted())

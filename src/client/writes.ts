@@ -23,10 +23,6 @@ export type SendWrite = (
   path?: string,
 ) => Promise<unknown>
 
-/** How often `change` tries, and the milliseconds before it tries again: each wait is twice as long, up to 1 s. */
-const MAX_CHANGES = 100
-const FIRST_CHANGE_WAIT = 10
-
 /** An entity tag that no item has: the server refuses the write. */
 const NO_TAG = '""'
 
@@ -84,6 +80,10 @@ export function createWrites(
       throw isGone && theirs ? error : new ConflictError({ ...error, mine: body, theirs })
     }
   }
+
+  /** How often `change` tries, and the milliseconds before it tries again: each wait is twice as long, up to 1 s. */
+  const MAX_CHANGES = 100
+  const FIRST_CHANGE_WAIT = 10
 
   async function change(
     target: unknown,
