@@ -55,13 +55,12 @@ export function createSend(
   const MAX_RETRY_AFTER = 60_000
   const fetchReply = createFetchReply(options)
   const joins = join ?? !options.fetch
-  const authorize = typeof auth === 'function' ? auth : () => auth
+  const withToken = createAuthorizer(auth)
   /** Whether writes are safe to repeat, by collection. */
   const takers: Record<string, boolean | undefined> = {}
   const running = new Map<string, SharedRead>()
   /** How many writes were answered, where reads are joined: one that begins then joins none from before. */
   let writes = 0
-  let renewal: Promise<string | undefined> | undefined
 
   const send: Send = async (method, path, { headers, body, options = {} } = {}) => {
     const url = `${root}/${path}`
@@ -70,48 +69,32 @@ export function createSend(
     const key = isRead ? undefined : createKey()
     const text = body instanceof FormData ? body : JSON.stringify(body)
 
-    const sendAs = (token: string | undefined, inner: AbortSignal) => {
-      const all: Record<string, string> = toPlain({
-        accept: 'application/json',
-        authorization: token,
-        'content-type': typeof text === 'string' ? 'application/json' : undefined,
-        'idempotency-key': key,
-        // Those of the call, by names in lower case.
-        ...Object.fromEntries(new Headers(options.headers)),
-        ...toPlain(headers),
-      })
-      const start = (signal: AbortSignal) =>
-        fetchReply(
-          url,
-          { method, headers: all, body: text ?? null, redirect: 'manual', signal },
-          isRead,
-        )
-      return isRead && joins
-        ? share(running, JSON.stringify([writes, method, url, all]), inner, start)
-        : start(inner).finally(() => writes++)
-    }
-
     /** Sends the request once; once more, with new credentials, if those were refused. */
-    const sendOnce = async (inner: AbortSignal) => {
-      const known = renewal
-      // It is about to give the token.
-      await known?.catch(() => {})
-      const token = await authorize({ retry: false })
-      try {
-        return await sendAs(token, inner)
-      } catch (error) {
-        if (Object(error).status !== 401) throw error
-        // Another request may have been first.
-        if (renewal === known) renewal = (async () => authorize({ retry: true }))()
-        const renewed = await renewal
-        if (renewed === token) throw error
-        return sendAs(renewed, inner)
-      }
-    }
+    const attempt = (inner: AbortSignal) =>
+      withToken(token => {
+        const all: Record<string, string> = toPlain({
+          accept: 'application/json',
+          authorization: token,
+          'content-type': typeof text === 'string' ? 'application/json' : undefined,
+          'idempotency-key': key,
+          // Those of the call, by names in lower case.
+          ...Object.fromEntries(new Headers(options.headers)),
+          ...toPlain(headers),
+        })
+        const start = (signal: AbortSignal) =>
+          fetchReply(
+            url,
+            { method, headers: all, body: text ?? null, redirect: 'manual', signal },
+            isRead,
+          )
+        return isRead && joins
+          ? share(running, JSON.stringify([writes, method, url, all]), inner, start)
+          : start(inner).finally(() => writes++)
+      })
 
     for (let count = 0; ; count++) {
       try {
-        return await limitTime(typeof text === 'object' ? Infinity : timeout, signal, sendOnce)
+        return await limitTime(typeof text === 'object' ? Infinity : timeout, signal, attempt)
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
@@ -133,6 +116,28 @@ export function createSend(
   }
 
   return send
+}
+
+/** Creates what does work with a token: once more, with a new one, if the first was refused. */
+function createAuthorizer(auth: SendOptions['auth']) {
+  const authorize = typeof auth === 'function' ? auth : () => auth
+  let renewal: Promise<string | undefined> | undefined
+  return async (work: (token: string | undefined) => Promise<Reply>): Promise<Reply> => {
+    const known = renewal
+    // It is about to give the token.
+    await known?.catch(() => {})
+    const token = await authorize({ retry: false })
+    try {
+      return await work(token)
+    } catch (error) {
+      if (Object(error).status !== 401) throw error
+      // Another request may have been first.
+      if (renewal === known) renewal = (async () => authorize({ retry: true }))()
+      const renewed = await renewal
+      if (renewed === token) throw error
+      return work(renewed)
+    }
+  }
 }
 
 /** Copies an object without what is undefined. */

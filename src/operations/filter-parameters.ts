@@ -79,7 +79,7 @@ export function toParameters(
     const name = `filter[${path}]${operator === 'eq' ? '' : `[${operator}]`}`
     if (seen.has(name)) {
       throw new TypeError(
-        `${where}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] } where both must match`,
+        `${where}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] }`,
       )
     }
     seen.add(name)
