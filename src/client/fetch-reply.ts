@@ -60,7 +60,13 @@ export function createFetchReply({
     })
     const stream = body?.pipeThrough(counter, { signal: init.signal })
     const text = await toAnswer(() => new Response(stream).text())
-    const value = parse(text)
+    let value: unknown
+    try {
+      // Frozen: the cache may return it again.
+      value = JSON.parse(text, (_, each) => Object.freeze(each))
+    } catch {
+      // Such as the page of a proxy.
+    }
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
     const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
     const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
@@ -77,14 +83,5 @@ async function toAnswer<T>(work: () => Promise<T>): Promise<T> {
     throw error instanceof HttpError
       ? error
       : new ConnectionError(`: ${Object(error).message}`, error)
-  }
-}
-
-/** Parses and freezes JSON: the cache may return it again. `undefined` for anything else, such as the page of a proxy. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text, (_, value) => Object.freeze(value))
-  } catch {
-    return undefined
   }
 }

@@ -3,7 +3,7 @@
 import type { Reply } from './fetch-reply.ts'
 import { isObject } from './query-string.ts'
 import type { Send } from './send.ts'
-import { hashOf, setVersion } from './versions.ts'
+import { hashOf, versions } from './versions.ts'
 
 /** What the resources of a client share. */
 export interface ClientState {
@@ -69,7 +69,7 @@ export function remember(
     const own = { ...item, ...Object.fromEntries(included.map(name => [name])) }
     return source[0] === '"' ? version : `${version} ${hashOf(own)}`
   }
-  for (const item of items) if (isObject(item) && place.id in item) setVersion(item, print)
+  for (const item of items) if (isObject(item) && place.id in item) versions.set(item, print)
 }
 
 /** Reads the entity tag as a strong one: a proxy that compresses makes it weak, and `If-Match` needs it strong. */

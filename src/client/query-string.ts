@@ -50,7 +50,7 @@ export function printQuery(
     }
     const texts = values.map(String)
     const isOne = texts.length > 0 && operator.endsWith('in')
-    for (const text of isOne ? [texts.map(quote).join()] : texts) parameters.append(key, text)
+    for (const text of isOne ? [texts.map(each => each.replace(/[\\,]/g, '\\$&')).join()] : texts) parameters.append(key, text)
   }
 
   const walk = (path: string, value: unknown, isReserved?: boolean): void => {
@@ -111,8 +111,6 @@ function hasGroups(value: unknown): boolean {
     Object.entries(value).some(([name, each]) => GROUPS.test(name) || hasGroups(each))
   )
 }
-
-const quote = (text: string) => text.replace(/[\\,]/g, '\\$&')
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return Object(value) === value && !Array.isArray(value)

@@ -84,7 +84,11 @@ export function createReads(
     search: (words, query = {}, options) => list(`${name}/search`, query, options, words),
     async count(filters = {}, options) {
       const query = printQuery(filters, place, undefined, true)
-      const { value } = await get(`${name}/count${query}`, options, isCountOrGroups)
+      const { value } = await get(
+        `${name}/count${query}`,
+        options,
+        (each): each is { readonly count?: number } => isCount(each) || isList(each),
+      )
       return value.count ?? value
     },
   }
@@ -96,6 +100,3 @@ export const isList = (value: unknown): value is readonly UntypedItem[] =>
 
 export const isCount = (value: unknown): value is { readonly count: number } =>
   typeof Object(value).count === 'number'
-
-const isCountOrGroups = (value: unknown): value is { readonly count?: number } =>
-  isCount(value) || isList(value)

@@ -66,7 +66,8 @@ export function createSend(
     const url = `${root}/${path}`
     const { signal } = options
     const isRead = /GET|OPT/.test(method)
-    const key = isRead ? undefined : createKey()
+    // Not by `randomUUID`: browsers have that over https alone.
+    const key = isRead ? undefined : crypto.getRandomValues(new Uint32Array(4)).join('-')
     const text = body instanceof FormData ? body : JSON.stringify(body)
 
     /** Sends the request once; once more, with new credentials, if those were refused. */
@@ -188,9 +189,4 @@ function findWait(error: unknown): number {
     }
   }
   return Infinity
-}
-
-/** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */
-function createKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }

@@ -28,7 +28,7 @@ import type { ClientOf } from './client.ts'
 import { ConflictError } from './errors.ts'
 import { isObject } from './query-string.ts'
 import { createProxy } from './resource.ts'
-import { setVersion, versionOf } from './versions.ts'
+import { versionOf, versions } from './versions.ts'
 
 /** An item in the cache of queries: a copy of it is as good, from a server or storage. */
 export interface CachedItem<T> {
@@ -308,7 +308,7 @@ function keepEqual(before: unknown, after: unknown): unknown {
 
 /** Tells the client the version of an item that may be a copy. */
 function showItem<T extends object>({ item, version }: CachedItem<T>): T {
-  if (version) setVersion(item, () => version)
+  if (version) versions.set(item, () => version)
   return item
 }
 

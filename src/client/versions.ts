@@ -4,7 +4,8 @@
 /** Prints the version of an item; the items of a page share one. */
 export type PrintVersion = (item: object) => string
 
-const versions = new WeakMap<object, PrintVersion>()
+/** The versions of items that a client returned. */
+export const versions = new WeakMap<object, PrintVersion>()
 
 /**
  * Gives the version of an item that a client returned: an opaque text. It belongs beside a copy, which has none, to
@@ -25,10 +26,6 @@ const versions = new WeakMap<object, PrintVersion>()
  */
 export function versionOf(item: object): string | undefined {
   return versions.get(item)?.(item)
-}
-
-export function setVersion(item: object, print: PrintVersion): void {
-  versions.set(item, print)
 }
 
 /** Hashes a value as JSON to 64 bits, by two coupled multiply-xor hashes. */

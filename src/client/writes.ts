@@ -39,7 +39,7 @@ export function createWrites(
   async function findTag(target: unknown, options: WriteOptions): Promise<string | undefined> {
     const { ifMatch, unconditional } = options
     if (ifMatch || unconditional) return ifMatch
-    const version = options.version ?? (isObject(target) ? versionOf(target) : undefined)
+    const version = options.version ?? versionOf(Object(target))
     if (version === undefined) {
       if (isObject(target)) throw foreignObject(name)
       return undefined
@@ -75,7 +75,9 @@ export function createWrites(
       const { status, errors } = error
       const isGone = status === 404 && isObject(target) && !options.unconditional
       if (!isGone && status !== 412 && errors[0]?.type !== 'changed_meanwhile') throw error
-      const theirs = await read(target, options).catch(toUndefined)
+      const theirs = await read(target, options).catch(reason => {
+        if (Object(reason).status !== 404) throw reason
+      })
       // A 404 of an action may be about something else.
       throw isGone && theirs ? error : new ConflictError({ ...error, mine: body, theirs })
     }
@@ -122,16 +124,12 @@ export function foreignObject(name: string): TypeError {
   )
 }
 
-/** Returns nothing for a 404, and throws any other error. */
-function toUndefined(error: unknown): undefined {
-  if (Object(error).status !== 404) throw error
-}
-
 /** Converts a value with files to a form; its other properties are parts of JSON. */
 function toBody(value: unknown): unknown {
-  if (!isObject(value) || !Object.values(value).some(each => each instanceof Blob)) return value
+  const entries = Object.entries(Object(value))
+  if (!entries.some(([, each]) => each instanceof Blob)) return value
   const form = new FormData()
-  for (const [name, each] of Object.entries(value)) {
+  for (const [name, each] of entries) {
     const type = 'application/json'
     if (each !== undefined) {
       form.append(name, each instanceof Blob ? each : new Blob([JSON.stringify(each)], { type }))
