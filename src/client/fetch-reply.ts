@@ -1,5 +1,4 @@
 // One request and its answer.
-import type { ErrorEntry } from '../errors.ts'
 import { ConnectionError, HttpError, notAnAnswer } from './errors.ts'
 
 /** How a client fetches. */
@@ -32,7 +31,7 @@ export interface Reply<T = unknown> {
 /** Sends a request, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
 export type FetchReply = (
   url: string,
-  init: RequestInit & { readonly signal: AbortSignal },
+  init: RequestInit & { readonly method: string; readonly signal: AbortSignal },
   follows: boolean,
 ) => Promise<Reply>
 
@@ -43,7 +42,7 @@ export function createFetchReply({
 }: FetchOptions): FetchReply {
   const fetchReply: FetchReply = async (url, init, follows) => {
     const response = await toAnswer(async () => (options.fetch ?? fetch)(url, init))
-    onResponse?.({ method: init.method ?? '', url, response })
+    onResponse?.({ method: init.method, url, response })
     const { ok, status, headers, body } = response
     const location = follows && !ok && headers.get('location')
     if (location) {
@@ -68,7 +67,7 @@ export function createFetchReply({
       // Such as the page of a proxy.
     }
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
-    const { errors }: { errors?: readonly ErrorEntry[] } = Object(value)
+    const { errors } = Object(value)
     const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
     throw areErrors ? new HttpError({ status, errors, headers }) : notAnAnswer(response)
   }

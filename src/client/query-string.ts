@@ -50,7 +50,8 @@ export function printQuery(
     }
     const texts = values.map(String)
     const isOne = texts.length > 0 && operator.endsWith('in')
-    for (const text of isOne ? [texts.map(each => each.replace(/[\\,]/g, '\\$&')).join()] : texts) parameters.append(key, text)
+    for (const text of isOne ? [texts.map(each => each.replace(/[\\,]/g, '\\$&')).join()] : texts)
+      parameters.append(key, text)
   }
 
   const walk = (path: string, value: unknown, isReserved?: boolean): void => {
