@@ -293,7 +293,7 @@ describe('a changed item', () => {
     expect(painted.status).toBe(412)
     expect((await submit(painted.page, 'repaint all the same')).status).toBe(303)
     expect(await read()).toMatchObject({ color: 'pink', doors: 3 })
-    const removed = await submit(page, 'Delete car 1')
+    const removed = await submit(page, 'Delete red')
     expect(removed.status).toBe(412)
     expect((await submit(removed.page, 'Delete it all the same')).status).toBe(200)
   })

@@ -24,7 +24,7 @@ import type { Fields } from '../../schema/fields.ts'
 import { toLocalPath } from '../markup.ts'
 import { loadCurrent } from './current-item.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
-import { loadChoices, loadLabels } from './parent-choices.ts'
+import { findLabel, findLabelPath, loadChoices, loadLabels } from './parent-choices.ts'
 
 /** Statuses of requests that were not admitted: their pages load nothing. */
 const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
@@ -53,7 +53,7 @@ export async function buildPageView(
   const builder: Builder = {
     context,
     choices,
-    labels: await loadLabels(context, items, choices),
+    labels: isAdmitted ? await loadLabels(context, items, choices) : new Map(),
     href: to => base + printPath(to, api.formats),
   }
   // A form that could not be read names its method all the same.
@@ -66,21 +66,26 @@ export async function buildPageView(
   // An error may come before the principal is known: then it is the view of nobody.
   const target = place.kind === 'root' ? place : context.viewTarget(place)
   const { collection } = target
+  const [item] = representation.kind === 'list' ? [] : items
+  const label = collection && item && findLabel(collection, item)
   return {
     operation,
     headers,
     submitted,
     parameters,
     kind: match ? target.kind : 'none',
-    title: collection ? printTitle(target, api) : printRootTitle(target, api),
+    title: collection
+      ? (target.kind === 'item' && label) || printTitle(target, api)
+      : printRootTitle(target, api),
     description: (collection ?? api.info).description,
     href: builder.href(target),
     current,
-    breadcrumbs: listBreadcrumbs(target, builder),
+    breadcrumbs: listBreadcrumbs(target, builder, label),
     itemName: collection?.itemName ?? 'item',
     sort: collection?.sort ?? [],
     fields: collection?.queryFields,
     id: collection?.shape.identity.name,
+    label: collection && findLabelPath(collection)?.join('.'),
     createdAt: collection?.shape.createdAt,
     choices: builder.choices,
     actions:
@@ -159,22 +164,33 @@ function isList({ kind }: CollectionTarget): boolean {
   return kind === 'collection' || kind === 'search'
 }
 
-/** Lists the targets from the root down to this one. */
-function listBreadcrumbs(target: RouteTarget, { context: { api }, href }: Builder): PageLink[] {
-  const targets: RouteTarget[] = [{ kind: 'root', version: undefined }]
-  if (target.version?.name) targets.push({ kind: 'root', version: target.version })
-  if (target.kind !== 'root') {
-    const { version, parent, id, kind } = target
-    if (parent) {
-      const { collection } = parent
-      targets.push({ kind: 'collection', version, collection })
-      targets.push({ kind: 'item', version, collection, id: parent.id })
-    }
-    targets.push(toList(target, 'collection'))
-    if (id !== undefined) targets.push({ ...toList(target, 'item'), id })
-    if (kind !== 'collection' && kind !== 'item') targets.push(target)
+/** Lists the links from the root down to a target. @param label of its item. */
+function listBreadcrumbs(
+  target: RouteTarget,
+  { context: { api }, href, labels }: Builder,
+  label: string | undefined,
+): PageLink[] {
+  const link = (to: RouteTarget, name = printTitle(to, api)) => ({ name, href: href(to) })
+  const links = [link({ kind: 'root', version: undefined })]
+  if (target.version?.name) links.push(link({ kind: 'root', version: target.version }))
+  if (target.kind === 'root') return links
+  const { version, parent, id, kind } = target
+  if (parent) {
+    const { collection } = parent
+    const text = String(parent.id)
+    const known = labels.get(parent.field)?.get(text)
+    links.push(link({ kind: 'collection', version, collection }))
+    links.push(
+      link(
+        { kind: 'item', version, collection, id: parent.id },
+        known === text ? undefined : known,
+      ),
+    )
   }
-  return targets.map(each => ({ name: printTitle(each, api), href: href(each) }))
+  links.push(link(toList(target, 'collection')))
+  if (id !== undefined) links.push(link({ ...toList(target, 'item'), id }, label))
+  if (kind !== 'collection' && kind !== 'item') links.push(link(target))
+  return links
 }
 
 /** Lists collections. An anonymous client sees closed ones too: the browser asks it to sign in there. */

@@ -1,5 +1,5 @@
 // The item as it is now, for the page of a change that came too late.
-import { isSafe } from '../../http/methods.ts'
+import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { RequestContext } from '../../operations/context.ts'
 import { compileOperation } from '../../operations/perform.ts'
 import type { CurrentItem } from './page-view.ts'
@@ -8,8 +8,8 @@ import { withinTime } from './parent-choices.ts'
 /** Reads the item as a GET of the client would: through the same rules and hooks. `undefined` after any error. */
 export async function loadCurrent(context: RequestContext): Promise<CurrentItem | undefined> {
   const { target, runtime, request, base, principal, authenticated, negotiated } = context
-  if (!target || target.kind === 'root' || target.id === undefined || isSafe(context.method))
-    return undefined
+  const isForm = findText(context.submitted, IF_MATCH_PARAMETER) !== undefined
+  if (!isForm || !target || target.kind === 'root' || target.id === undefined) return undefined
   const { action: _action, ...place } = target
   const { collection } = place
   if (!collection.operations.has('read') || !context.can(collection, 'read')) return undefined

@@ -96,7 +96,7 @@ function printTitle(
 ): string {
   if (status === 404 || kind === 'none') return 'Not found'
   const failure = FAILURES[operation]
-  if (failure !== undefined) return `The ${operation === 'create' ? itemName : title} ${failure}`
+  if (failure !== undefined) return `The ${itemName} ${failure}`
   const above = kind === 'action' ? breadcrumbs.slice(-2, -1) : []
   return [title, ...above.map(({ name }) => name)].join(': ')
 }

@@ -52,7 +52,9 @@ export function printTable(
   name: string,
 ): Markup {
   if (items.length === 0) return markup`<p class="empty">No ${name} found.</p>`
-  const columns = [...listColumns(fields), ...listIncluded(fields, view)]
+  const own = listColumns(fields)
+  const label = own.filter(column => column.name === view.label)
+  const columns = [...new Set([...label, ...own]), ...listIncluded(fields, view)]
   const hint =
     columns.length > MANY_ON_PHONES &&
     markup`<p class="hint sideways${columns.length <= MANY_COLUMNS && ' phone'}">${columns.length} columns: scroll sideways to see them all</p>`
@@ -88,8 +90,14 @@ function printCell({ name, path, field }: ListColumn, item: Item, view: PageView
   if (Array.isArray(value) && value.some(isObject))
     return markup`<td data-label="${name}"><details><summary>${value.length}</summary>${printValue(value, field)}</details></td>`
   const kind = isNumeric(field) && !view.choices.has(name) && raw(' class="number"')
-  const link = path.length === 1 ? view.findLink : undefined
-  return markup`<td data-label="${name}"${kind}>${printValue(value, field, name, link)}</td>`
+  const link = name === view.label ? linkToItem(item, view) : path.length === 1 && view.findLink
+  return markup`<td data-label="${name}"${kind}>${printValue(value, field, name, link || undefined)}</td>`
+}
+
+/** Links from the label of an item, where its id is shown too. */
+function linkToItem(item: Item, { id = '', findLink }: PageView): PageView['findLink'] {
+  const to = findLink(id, item[id] ?? null)
+  return (_, label) => to && { ...to, label: String(label) }
 }
 
 /** Prints the shown range and the total, with the links of the `Link` header. */

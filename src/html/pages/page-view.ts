@@ -57,7 +57,7 @@ export interface CurrentItem {
 export interface PageView {
   /** The kind of resource at the address; `none` for an unknown path. */
   readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
-  /** The name of the resource: `cars`, `car 5`. */
+  /** The name of the resource: `cars`; of an item what links to it say, else `car 5`. */
   readonly title: string
   /** The description of the api or the collection. */
   readonly description: string | undefined
@@ -88,6 +88,8 @@ export interface PageView {
   readonly fields: Fields | undefined
   /** The name of the identity. */
   readonly id: string | undefined
+  /** The dotted path of the field that labels an item. */
+  readonly label: string | undefined
   /** The name of the creation date. */
   readonly createdAt: string | undefined
   /** The choices of fields that refer to a parent. */

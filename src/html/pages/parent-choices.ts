@@ -36,7 +36,7 @@ export async function loadChoices(
   return new Map((await Promise.all(entries)).flat())
 }
 
-/** Finds the labels of what items refer to, by the fields that do: of what the principal may list and see. */
+/** Finds the labels of what items, and the path, refer to, by the fields: of what the principal may list and see. */
 export async function loadLabels(
   context: RequestContext,
   items: readonly Item[],
@@ -44,10 +44,11 @@ export async function loadLabels(
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
   const { target } = context
   if (!target || target.kind === 'root') return new Map()
-  const { version, collection } = target
+  const { version, collection, parent } = target
   const entries = [...collection.references].map(async ([field, { collection: name }]) => {
     const labels = known.get(field)?.labels ?? new Map<string, string>()
     const values = new Set(items.map(item => item[field] ?? null))
+    if (parent?.field === field) values.add(parent.id)
     const ids = [...values].filter(id => id !== null && !labels.has(String(id)))
     const to = version.collections.get(name)
     if (!to || ids.length === 0) return [field, labels] as const
@@ -101,20 +102,33 @@ function listLabels(
   collection: CollectionDefinition,
   items: readonly Item[],
 ): [id: string, label: string][] {
-  const path = findLabelPath(collection)
   return items.map(item => {
     const id = String(item[collection.shape.identity.name])
-    const text = path && getValue(item, path)
-    return [id, (typeof text === 'string' && text.slice(0, MAX_LABEL)) || id]
+    return [id, findLabel(collection, item) ?? id]
   })
 }
 
-/** Finds the field that labels an item: by its name, else the first one of the search, or the first text. */
-function findLabelPath({ search, readableFields, shape }: CollectionDefinition): Path | undefined {
-  const texts = [...readableFields].flatMap(([name, { kind, uuid }]) =>
-    kind === 'string' && !uuid && name !== shape.identity.name ? [name] : [],
+/** Finds what links to an item say; `undefined` where that is its id. */
+export function findLabel(collection: CollectionDefinition, item: Item): string | undefined {
+  const path = findLabelPath(collection)
+  const text = path && getValue(item, path)
+  return (typeof text === 'string' && text.slice(0, MAX_LABEL)) || undefined
+}
+
+/** Finds the field that labels an item: by its name, else the first one of the search, or the first text that each has. */
+export function findLabelPath({
+  search,
+  readableFields,
+  references,
+  shape,
+}: CollectionDefinition): Path | undefined {
+  const isId = (name: string) => name === shape.identity.name || references.has(name)
+  const texts = [...readableFields].filter(
+    ([name, { kind, uuid, choices, password }]) =>
+      kind === 'string' && !uuid && !choices && !password && !isId(name),
   )
-  const named = ['name', 'title', 'label'].find(name => texts.includes(name))
+  const named = ['name', 'title', 'label'].find(name => texts.some(([text]) => text === name))
   if (named !== undefined) return [named]
-  return search?.[0] ?? (texts[0] === undefined ? undefined : [texts[0]])
+  const [first] = texts.find(([, { optional, nullable }]) => !optional && !nullable) ?? []
+  return search?.[0] ?? (first === undefined ? undefined : [first])
 }
