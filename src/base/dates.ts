@@ -5,10 +5,15 @@
  * it is UTC; digits below a millisecond are cut.
  */
 export function parseInstant(text: string): number {
+  if (text === last.text) return last.time
   // A date alone is UTC by ECMA-262; with a `Z` behind it V8 reads a year below 100 as 19xx.
   const isZoned = text.endsWith('Z') || DATE.test(text) || /(?:z|[+-]\d\d:?\d\d)$/i.test(text)
-  return Date.parse(isZoned ? text : `${text}Z`)
+  last = { text, time: Date.parse(isZoned ? text : `${text}Z`) }
+  return last.time
 }
+
+/** Many items are created in one millisecond, and have one date. */
+let last = { text: '', time: Number.NaN }
 
 /** The last instant that a date-time in UTC can print. */
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')

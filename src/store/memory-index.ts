@@ -111,7 +111,10 @@ export class MemoryIndex {
   }
 
   #toKeys(row: Stored): readonly IndexKey[] {
-    return this.#columns.map((_column, at) => this.#keyOf(row, at))
+    // Not by `map`: its list would change its kind with each row, which takes longer than the rest.
+    const keys: IndexKey[] = []
+    for (let at = 0; at < this.#columns.length; at++) keys.push(this.#keyOf(row, at))
+    return keys
   }
 
   /** Builds the place of keys, maybe fewer than the columns. @param equal the result for entries with these keys. */
