@@ -43,9 +43,10 @@ export function isValidJson(value: unknown, levels: number): value is Json {
     return levels > 0 && value.every(element => isValidJson(element, levels - 1))
   if (!isObject(value)) return typeof value !== 'number' || Number.isFinite(value)
   if (levels === 0) return false
-  return Object.keys(value).every(
-    name => !FORBIDDEN_NAMES.has(name) && isValidJson(value[name], levels - 1),
-  )
+  // Not by `Object.keys`, which takes twice as long; inherited names do no harm.
+  for (const name in value)
+    if (FORBIDDEN_NAMES.has(name) || !isValidJson(value[name], levels - 1)) return false
+  return true
 }
 
 /**

@@ -12,7 +12,8 @@ function maxBytes(value: Json): number {
   let sum = 24
   if (Array.isArray(value)) for (const each of value) sum += maxBytes(each) + 1
   else if (isObject(value)) {
-    for (const [name, each] of Object.entries(value)) sum += maxBytes(name) + maxBytes(each) + 2
+    // Not by `Object.entries`, which takes twice as long.
+    for (const name in value) sum += maxBytes(name) + maxBytes(value[name] ?? null) + 2
   }
   return sum
 }
