@@ -56,9 +56,11 @@ export function createList<T>(
       // Some lists go on by `offset`.
       cursor: next.get('cursor') ?? next.get('offset') ?? undefined,
     }
-    // A copy has no functions: they are inherited.
-    const functions = { next: () => follow('next'), previous: () => follow('previous') }
-    return Object.assign(Object.create(functions), page)
+    // A copy has no functions, and what sends a page elsewhere takes plain objects alone.
+    return Object.defineProperties(page, {
+      next: { value: () => follow('next') },
+      previous: { value: () => follow('previous') },
+    }) as Page<T> // just now it got the rest
   }
 
   /** The limit of each request of a walk; a collection may return fewer items. */

@@ -99,6 +99,8 @@ test('a page is cloned without its functions', async () => {
   const page = await client.cars.list({ limit: 2 }).page()
   expect(structuredClone(page)).toEqual({ items: page.items, total: 250, cursor: page.cursor })
   expect((await page.next())?.items).toHaveLength(2)
+  // React and SvelteKit send plain objects to a browser, and nothing that inherits.
+  expect(Object.getPrototypeOf(page)).toBe(Object.prototype)
 })
 
 test('in process what is no cursor is a TypeError', () => {
