@@ -87,10 +87,11 @@ export const DOWNLOAD = 'download'
 
 interface CompiledRoute<Compiled> extends Route {
   readonly regexp: RegExp
-  readonly compiled: Compiled
+  /** Absent until the first request: a program defines all routes at its start, and may use few of them. */
+  compiled: Compiled | undefined
 }
 
-/** Compiles the routes of an api once. */
+/** Compiles the routes of an api once. @param compileRoute is called at the first request of a route. */
 export function buildRouter<Compiled>(
   api: Pick<ApiDefinition, 'versions' | 'formats'>,
   compileRoute: (route: Route) => Compiled,
@@ -104,7 +105,7 @@ export function buildRouter<Compiled>(
   for (const route of listRoutes(api.versions)) {
     const { pattern } = route
     const { regexp } = pathToRegexp(pattern, MATCHING)
-    const compiled = { ...route, regexp, compiled: compileRoute(route) }
+    const compiled: CompiledRoute<Compiled> = { ...route, regexp, compiled: undefined }
     if (!pattern.includes(':')) fixedRoutes.set(pattern, compiled)
     else {
       const head = headOf(pattern, versions)
@@ -128,13 +129,15 @@ export function buildRouter<Compiled>(
         ? [fixed]
         : otherRoutes.get(headOf(canonical, versions))?.[countSlashes(canonical)]
       for (const route of candidates ?? []) {
-        const { pattern, methods, compiled, regexp } = route
+        const { pattern, methods, regexp } = route
         // The bytes of a property have no other format.
         if (extension !== undefined && route.target.kind === 'blob') continue
         const found = regexp.exec(canonical)
         // The id is the last parameter, its parent the one before.
         const target = found && route.resolve(found.at(-1), found[1])
-        if (target) return { pattern, methods, compiled, target, extension }
+        if (!target) continue
+        route.compiled ??= compileRoute(route)
+        return { pattern, methods, compiled: route.compiled, target, extension }
       }
       return undefined
     },
