@@ -142,7 +142,7 @@ describe('an action that returns an item', () => {
     expect(sent.status).toBe(method === 'GET' ? 200 : 303)
     const to = sent.headers.get('location')
     const page = to === null ? sent : await request(new URL(to).pathname)
-    expect(page.text).toContain('<h1>car ')
+    expect(page.text).toContain(`<h1>${color}`)
     expect(answer.text + again.text + text).not.toMatch(/sesame/)
   })
 

@@ -116,6 +116,8 @@ async function ask(
   const body = text
     .replace(/"etag":"\\"(.*?)\\""/g, (_, tag: string) => `"etag":${number(`"${tag}"`)}`)
     .replace(/name="_if_match" value="(.*?)"/g, (_, tag: string) => number(`"${tag}"`))
+    // A new one in each form.
+    .replace(/name="_idempotency_key" value=".*?"/g, '')
   return [...lines, body].join('\n')
 }
 
