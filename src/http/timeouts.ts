@@ -1,5 +1,6 @@
 // The time limits that end every request: for its body and for the work.
 
+import { type LiveEntry, LiveList } from '../base/live-list.ts'
 import type { Awaitable } from '../base/values.ts'
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
 import type { Limits } from './limits.ts'
@@ -73,7 +74,7 @@ function bodyTooSlow(): HttpError {
   })
 }
 
-interface Deadline {
+interface Deadline extends LiveEntry {
   /** By `performance.now()`, which no clock that is set moves. */
   readonly until: number
   readonly expire: () => void
@@ -83,7 +84,7 @@ interface Deadline {
 const CHECK_MS = 100
 
 export class Deadlines {
-  readonly #pending = new Set<Deadline>()
+  readonly #pending = new LiveList<Deadline>()
   #timer: NodeJS.Timeout | undefined
 
   get size(): number {
@@ -92,7 +93,7 @@ export class Deadlines {
 
   /** @param time until `expire` is called, in milliseconds, unless it is deleted before. */
   add(time: number, expire: () => void): Deadline {
-    const deadline = { until: performance.now() + time, expire }
+    const deadline = { until: performance.now() + time, expire, place: 0 }
     this.#pending.add(deadline)
     if (this.#timer === undefined) {
       this.#timer = setInterval(() => this.sweep(), CHECK_MS)
@@ -126,7 +127,7 @@ export class Deadlines {
   /** Expires the deadlines that are over. */
   sweep(): void {
     const now = performance.now()
-    for (const deadline of this.#pending) {
+    for (const deadline of this.#pending.list()) {
       if (deadline.until > now) continue
       this.#pending.delete(deadline)
       deadline.expire()

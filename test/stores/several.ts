@@ -229,8 +229,12 @@ export function severalStores(database: Database): void {
         await store.create(car('red'))
         const { lists } = await database.locked(table, async () => {
           const selection = { where: [is('color', 'like', '%e%')], sort: by('') }
-          const list = () => store.list(selection, { limit: 1, offset: 0 }, 'exact')
-          const lists = Promise.all(Array.from({ length: 12 }, list))
+          // Equal lists would share an answer.
+          const lists = Promise.all(
+            Array.from({ length: 12 }, (_, at) =>
+              store.list(selection, { limit: 1 + at, offset: 0 }, 'exact'),
+            ),
+          )
           while ((await database.waiting(table)).length < 4);
           expect(await beside.get(id)).toMatchObject({ item: { color: 'beside' } })
           return { lists }

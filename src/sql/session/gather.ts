@@ -3,7 +3,7 @@
 
 import type { StoreOptions } from '../../store/store.ts'
 import { type Runner, type SharedWork, waitForOnly } from './runner.ts'
-import { isAborted, unwatch, watch } from './watch.ts'
+import { isAborted, unwatch, type WatchedCall, watch } from './watch.ts'
 
 /** So many statements begin at once, each for one read; what comes while they run is shared. */
 const FEW = 2
@@ -16,11 +16,33 @@ const SLOW_MS = 40
 type ReadNow = <T>(work: (runner: Runner) => Promise<T>, options: StoreOptions) => Promise<T>
 
 /** A read that waits. */
-interface WaitingRead {
+class WaitingRead {
   readonly input: unknown
   readonly options: StoreOptions
-  resolve(result: unknown): void
-  reject(error: unknown): void
+  readonly #settle: PromiseSettlers
+  readonly #watched: WatchedCall
+
+  constructor(input: unknown, options: StoreOptions, settle: PromiseSettlers) {
+    this.input = input
+    this.options = options
+    this.#settle = settle
+    this.#watched = watch(options, undefined, () => settle.reject(options.signal?.reason))
+  }
+
+  resolve(result: unknown): void {
+    unwatch(this.#watched)
+    this.#settle.resolve(result as never) // of its own input
+  }
+
+  reject(error: unknown): void {
+    unwatch(this.#watched)
+    this.#settle.reject(error)
+  }
+}
+
+interface PromiseSettlers {
+  readonly resolve: (result: never) => void
+  readonly reject: (error: unknown) => void
 }
 
 /** The reads of one statement. To the statement it is their signal: aborted once all of them are. */
@@ -97,19 +119,7 @@ export class Gather {
     const joins = open !== undefined && open.waiting.length < MAX_READS
     const group = joins ? open : new ReadGroup(key, work, read)
     const result = new Promise<Result>((resolve, reject) => {
-      const watched = watch(options, undefined, () => reject(options.signal?.reason))
-      group.waiting.push({
-        input,
-        options,
-        resolve(result) {
-          unwatch(watched)
-          resolve(result as Result) // of its own input
-        },
-        reject(error) {
-          unwatch(watched)
-          reject(error)
-        },
-      })
+      group.waiting.push(new WaitingRead(input, options, { resolve, reject }))
     })
     if (joins) return result
     this.#open.set(key, group)
@@ -149,10 +159,15 @@ export class Gather {
       this.#close(group)
       const { waiting, work, read } = group
       const isShared = waiting.length === 1 || this.#isFinal(error)
-      for (const { input, options, resolve, reject } of waiting) {
-        if (isAborted(options)) reject(options.signal?.reason)
-        else if (isShared) reject(error)
-        else alone(input as never, work, read, options).then(resolve, reject)
+      for (const each of waiting) {
+        const { input, options } = each
+        if (isAborted(options)) each.reject(options.signal?.reason)
+        else if (isShared) each.reject(error)
+        else
+          alone(input as never, work, read, options).then(
+            result => each.resolve(result),
+            reason => each.reject(reason),
+          )
       }
     } finally {
       leave()

@@ -1,10 +1,10 @@
 // The way to a database: connections, transactions, and writes that share a commit.
 import { emitWarning } from 'node:process'
-import type { DatabaseConnection, QueryExecutor } from 'kysely'
+import type { CompiledQuery, DatabaseConnection, QueryExecutor, QueryResult } from 'kysely'
 import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
-import { type CancelLink, type Cancellable, findLink, runCancellable } from './cancel.ts'
+import { type CancelLink, findLink, runCancellable } from './cancel.ts'
 import { checkServer } from './check-server.ts'
 import { findDirect, readAtOnce } from './direct.ts'
 import { Gather } from './gather.ts'
@@ -249,11 +249,12 @@ export class Session implements StatementSession {
         throwIfAborted(options)
         const onReader = reader !== undefined && this.#shared.transactions > 0
         const onConnection = (connection: DatabaseConnection, link?: CancelLink | null) => {
-          const plain = createRunner(connection, options, onReader)
+          const cancelled = link ?? undefined
           // In a transaction the server itself limits each statement.
           const limit = begin ? undefined : this.#timeout
-          const runner = link ? cancellable(plain, { connection, link, options, limit }) : plain
+          const runner = new ConnectionRunner(connection, options, onReader, cancelled, limit)
           if (!begin) return work(runner)
+          const plain = new ConnectionRunner(connection, options, onReader)
           return inTransaction(this.#limited(begin, link), () => work(runner), plain)
         }
         return await enter(() => this.#onConnection(onReader ? reader : undefined, onConnection))
@@ -310,28 +311,44 @@ export class Session implements StatementSession {
   }
 }
 
-/** Runs each statement so that it can be cancelled. */
-function cancellable(plain: Runner, context: Cancellable): Runner {
-  return {
-    apart: plain.apart,
-    run: (...input) => runCancellable(() => plain.run(...input), context),
-    exec: text => runCancellable(() => plain.exec(text), context),
-  }
-}
+/** Runs statements on a connection; on one of a client of pg so that each can be cancelled. */
+class ConnectionRunner implements Runner {
+  readonly apart: boolean
+  readonly #connection: DatabaseConnection
+  readonly #options: StoreOptions
+  readonly #link: CancelLink | undefined
+  readonly #limit: number | undefined
 
-function createRunner(
-  connection: DatabaseConnection,
-  options: StoreOptions,
-  apart: boolean,
-): Runner {
-  return {
-    apart,
-    // The connection of SQLite throws where that of PostgreSQL rejects.
-    async run(statement, parameters = statement.parameters) {
-      throwIfAborted(options)
-      return connection.executeQuery<Row>({ ...statement, parameters })
-    },
-    exec: async text => connection.executeQuery({ ...RAW, sql: text }),
+  constructor(
+    connection: DatabaseConnection,
+    options: StoreOptions,
+    apart: boolean,
+    link?: CancelLink,
+    limit?: number,
+  ) {
+    this.apart = apart
+    this.#connection = connection
+    this.#options = options
+    this.#link = link
+    this.#limit = limit
+  }
+
+  async run(statement: Statement, parameters = statement.parameters): Promise<QueryResult<Row>> {
+    throwIfAborted(this.#options)
+    return this.#send({ ...statement, parameters })
+  }
+
+  /** Although it is aborted: a transaction has to end. */
+  exec(text: string): Promise<unknown> {
+    return this.#send({ ...RAW, sql: text })
+  }
+
+  // The connection of SQLite throws where that of PostgreSQL rejects.
+  async #send(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const [connection, link] = [this.#connection, this.#link]
+    if (!link) return connection.executeQuery<Row>(query)
+    const context = { connection, link, options: this.#options, limit: this.#limit }
+    return runCancellable(() => connection.executeQuery<Row>(query), context)
   }
 }
 

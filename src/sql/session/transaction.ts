@@ -57,6 +57,24 @@ export async function runTransaction<T>(
   }
 }
 
+/** Runs statements inside of a transaction of the user's program. */
+class ApartRunner implements Runner {
+  readonly apart = true
+  readonly #runner: Runner
+
+  constructor(runner: Runner) {
+    this.#runner = runner
+  }
+
+  run(...input: Parameters<Runner['run']>) {
+    return this.#runner.run(...input)
+  }
+
+  exec(text: string): Promise<unknown> {
+    return this.#runner.exec(text)
+  }
+}
+
 /** Runs the calls of one transaction, one after another. Some failures end the whole transaction. */
 class TransactionSession implements StatementSession {
   /** Why the transaction cannot be committed, even if the work catches the error. */
@@ -67,7 +85,7 @@ class TransactionSession implements StatementSession {
   #ended = false
 
   constructor(runner: Runner, database: SqlDatabase) {
-    this.#runner = { ...runner, apart: true }
+    this.#runner = new ApartRunner(runner)
     this.#database = database
   }
 

@@ -1,19 +1,20 @@
 // Ends calls that are aborted, or take too long. One timer asks all that run: most end before it does, so that none
 // needs a listener, or a timer of its own.
+import { type LiveEntry, LiveList } from '../../base/live-list.ts'
 import type { StoreOptions } from '../../store/store.ts'
 
 /** How often calls are asked, in milliseconds. */
 const TICK_MS = 20
 
 /** A call that runs. */
-export interface WatchedCall {
+export interface WatchedCall extends LiveEntry {
   readonly options: StoreOptions
   /** By `performance.now()`. */
   readonly until: number
   readonly end: () => void
 }
 
-const watched = new Set<WatchedCall>()
+const watched = new LiveList<WatchedCall>()
 let ticking = false
 
 /**
@@ -27,7 +28,7 @@ export function watch(
   end: () => void,
 ): WatchedCall {
   const until = limit === undefined ? Number.POSITIVE_INFINITY : performance.now() + limit
-  const call = { options, until, end }
+  const call = { options, until, end, place: 0 }
   watched.add(call)
   if (!ticking) {
     ticking = true
@@ -47,7 +48,7 @@ export function isAborted(options: StoreOptions): boolean {
 
 function tick(): void {
   const now = performance.now()
-  for (const call of watched) {
+  for (const call of watched.list()) {
     if (now < call.until && !isAborted(call.options)) continue
     watched.delete(call)
     call.end()

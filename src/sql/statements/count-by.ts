@@ -77,24 +77,24 @@ export function buildCountBy(mapping: TableMapping, walk: TableWalk | undefined)
     const limit = grouping.limit + 1
     const statements = new Map<string, Statement>()
     /** Adds the groups of some rows; returns whether there are too many. */
-    const add = async (counters: GroupCounters, rows: Fragment, run: Runner['run']) => {
+    const add = async (counters: GroupCounters, rows: Fragment, runner: Runner) => {
       // Each part of a walk has the same text.
       const { text, values } = rows
       const statement = statements.get(text) ?? compile(database, printStatement(plan, rows, limit))
       statements.set(text, statement)
-      const found = await run(statement, [...values, limit])
+      const found = await runner.run(statement, [...values, limit])
       for (const row of found.rows) addRow(row, plan, counters)
       return counters.areTooMany
     }
     if (await needsWalk(session, filters, grouping, options)) {
       const counters = new GroupCounters(grouping, shape.fields)
-      const look: Look = (part, run) => add(counters, part, run)
+      const look: Look = (part, runner) => add(counters, part, runner)
       if (await walk?.lookAtAll(session, filters, options, look)) return counters.list()
     }
     const rows = sql`${from}${whereClause([buildCondition(filters, mapping)])}`
-    const countAll = async ({ run }: Runner) => {
+    const countAll = async (runner: Runner) => {
       const counters = new GroupCounters(grouping, shape.fields)
-      await add(counters, rows, run)
+      await add(counters, rows, runner)
       return counters.list()
     }
     try {

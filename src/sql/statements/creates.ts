@@ -219,12 +219,12 @@ export class Creates {
     for (const { item } of rows) item[name] = last = nextUuid(last, this.#clock())
   }
 
-  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
+  async #insertRows(rows: readonly NewRow[], runner: Runner): Promise<Inserted[]> {
     const { id, written, table } = this.#mapping
     const encoded = rows.map(row => this.#mapping.encode(row.item, written, row.version))
     const returned: Row[] = []
     for (const part of inParts(encoded)) {
-      returned.push(...(await run(this.#insertOf(part.length), part.flat())).rows)
+      returned.push(...(await runner.run(this.#insertOf(part.length), part.flat())).rows)
     }
     if (!this.#returns) return rows.map(row => [row, undefined])
     return rows.map((row, at) => {

@@ -112,14 +112,14 @@ export class EachReader {
   }
 
   /** Finds how many of the ids have items that fit together: at least one. */
-  async #countFitting(input: EachParameters, maxBytes: number, { run }: Runner): Promise<number> {
+  async #countFitting(input: EachParameters, maxBytes: number, runner: Runner): Promise<number> {
     const bounded = this.#bounded
     const [[name = ''], ids, , { each, all }] = input
     const key = this.#mapping.columnOf(name)
     const read = sql.id(key.read)
     const columns = sql`${key.readable} as ${read}, ${bounded?.size ?? sql`0 as rest_size`}`
     const statement = sql`select ${read}, count(*) as rest_count, sum(rest_size) as rest_bytes from ${this.#selectFirst(input, columns)} group by ${read}`
-    const { rows } = await run(compile(this.#mapping.database, statement))
+    const { rows } = await runner.run(compile(this.#mapping.database, statement))
     const sizes = new Map<unknown, Row>(rows.map(row => [decodeRow(row, [key])[name], row]))
     let items = all
     let bytes = maxBytes

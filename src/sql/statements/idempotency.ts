@@ -49,10 +49,12 @@ export function createRecords(
   async function keepAnswer(
     key: string,
     answer: Json,
-    { run }: Runner,
+    runner: Runner,
     options: KeepOptions = {},
   ): Promise<void> {
-    const { numAffectedRows } = await run(compile(database, updateAnswer(key, answer, options)))
+    const { numAffectedRows } = await runner.run(
+      compile(database, updateAnswer(key, answer, options)),
+    )
     if (numAffectedRows === 1n) return
     throw new UnavailableError('The claim of the idempotency key has expired')
   }
@@ -67,7 +69,7 @@ export function createRecords(
     ): Promise<IdempotencyRecord> {
       // One statement is a transaction by itself.
       const write = (statement: Fragment) =>
-        session.write(({ run }) => run(compile(database, statement)), options, true)
+        session.write(runner => runner.run(compile(database, statement)), options, true)
       const now = after(0)
       if (performance.now() >= swept + SWEEP_INTERVAL_MS) {
         swept = performance.now()

@@ -46,12 +46,12 @@ export class LastId {
   }
 
   /** Reads and locks it. @throws Error for one after which JavaScript has no exact number. */
-  async read({ run }: Runner): Promise<string> {
+  async read(runner: Runner): Promise<string> {
     const table = this.#table
-    let [row] = (await run(this.#lock, [table])).rows
+    let [row] = (await runner.run(this.#lock, [table])).rows
     if (!row) {
-      await run(this.#start, [table])
-      row = (await run(this.#lock, [table])).rows[0]
+      await runner.run(this.#start, [table])
+      row = (await runner.run(this.#lock, [table])).rows[0]
     }
     const last = String(row?.last ?? '')
     if (!this.#isInteger || Number(last) < Number.MAX_SAFE_INTEGER) return last
@@ -59,7 +59,7 @@ export class LastId {
   }
 
   /** Writes the one that was made, once it is locked. */
-  async keep(last: Id, { run }: Runner): Promise<void> {
-    await run(this.#keep, [String(last), this.#table])
+  async keep(last: Id, runner: Runner): Promise<void> {
+    await runner.run(this.#keep, [String(last), this.#table])
   }
 }

@@ -168,13 +168,13 @@ export class PageReader {
     { selection, slice }: ReadPart,
     extras: Extras,
     maxBytes: number | undefined,
-    { run }: Runner,
+    runner: Runner,
   ): Promise<(FoundSlice & { readonly first: Row | undefined }) | typeof LONG> {
     const mapping = this.#mapping
     const bounded = this.#bounded
     const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
     const statement = listStatement(selection, slice, extras, mapping, columns ?? mapping.all)
-    const { rows } = await run(compile(mapping.database, statement))
+    const { rows } = await runner.run(compile(mapping.database, statement))
     if (columns && bounded?.isMarked(rows)) {
       this.#longUntil = performance.now() + LONG_MS
       return LONG

@@ -76,8 +76,8 @@ export class RowAccess {
     const { table, versionColumn } = this.#mapping
     const key = this.#mapping.encodeId(id)
     const parameters = versionColumn === undefined ? [key] : [key, version]
-    const work = async ({ run }: Runner) => {
-      const { numAffectedRows } = await run(this.#remove, parameters)
+    const work = async (runner: Runner) => {
+      const { numAffectedRows } = await runner.run(this.#remove, parameters)
       requireOne(table, id, numAffectedRows)
       return numAffectedRows === 1n
     }
@@ -117,8 +117,8 @@ export class RowAccess {
     return session.write(write, options, isExact && key === undefined)
   }
 
-  async #lockRow(id: Id, { run }: Runner): Promise<Stored | undefined> {
-    const [row] = (await run(this.#lock, [this.#mapping.encodeId(id)])).rows
+  async #lockRow(id: Id, runner: Runner): Promise<Stored | undefined> {
+    const [row] = (await runner.run(this.#lock, [this.#mapping.encodeId(id)])).rows
     return row && this.#mapping.decode(row)
   }
 
@@ -126,14 +126,14 @@ export class RowAccess {
     id: Id,
     version: string,
     values: Item,
-    { run }: Runner,
+    runner: Runner,
   ): Promise<Stored | undefined> {
     const mapping = this.#mapping
     const { created, changing } = mapping
     const item = this.#assemble(id, values)
     const next = mapping.makeVersion()
     const parameters = [...mapping.encode(item, changing, next), mapping.encodeId(id), version]
-    const [found] = (await run(this.#replace, parameters)).rows
+    const [found] = (await runner.run(this.#replace, parameters)).rows
     if (!found) return undefined
     if (created) item[created.name] = String(decodeValue(found[created.read], created))
     return mapping.predict(item, next)
@@ -143,7 +143,7 @@ export class RowAccess {
    * Writes only the values that differ from the locked row. A column may hold more than the store reads of it,
    * such as further digits of a number in `jsonb`.
    */
-  async #changeRow(before: Stored, values: Item, { run }: Runner): Promise<Stored | undefined> {
+  async #changeRow(before: Stored, values: Item, runner: Runner): Promise<Stored | undefined> {
     const mapping = this.#mapping
     const { database, all, from } = mapping
     const item = this.#assemble(before.id, values)
@@ -153,7 +153,7 @@ export class RowAccess {
     if (parameters.length === 0) return before
     const statement = sql`update ${from} set ${this.#set(columns)} where ${this.#isRow} returning ${all}`
     const key = mapping.encodeId(before.id)
-    const { rows } = await run(compile(database, statement), [...parameters, key])
+    const { rows } = await runner.run(compile(database, statement), [...parameters, key])
     requireOne(mapping.table, before.id, rows.length)
     return rows[0] && mapping.decode(rows[0])
   }

@@ -126,12 +126,12 @@ export function repeat(row: Fragment, size: number): Fragment {
 function bySize(database: SqlDatabase, build: (size: number) => Fragment) {
   const compiled = new Map<number, Statement>()
   /** @param lists of parameters, or of groups of them, one for each row. */
-  return ({ run }: Runner, ...lists: readonly (readonly unknown[])[]) => {
+  return (runner: Runner, ...lists: readonly (readonly unknown[])[]) => {
     const length = lists[0]?.length ?? 0
     const size = roundUp(length)
     const statement = compiled.get(size) ?? compile(database, build(size))
     compiled.set(size, statement)
-    return run(statement, lists.flatMap(list => fillUp(list, size)).flat())
+    return runner.run(statement, lists.flatMap(list => fillUp(list, size)).flat())
   }
 }
 

@@ -55,11 +55,11 @@ interface WalkPart {
 }
 
 /** Looks at a part of the rows. @returns whether it has seen enough. */
-export type Look = (rows: Fragment, run: Runner['run']) => Promise<boolean>
+export type Look = (rows: Fragment, runner: Runner) => Promise<boolean>
 /** The same; `select` gives those rows of the part that pass a condition. */
 type LookAtPart = (
   select: (condition: Fragment | undefined) => Fragment,
-  run: Runner['run'],
+  runner: Runner,
 ) => Promise<boolean>
 
 /** The walks through a table, for lists and counts that no index serves. */
@@ -88,9 +88,9 @@ export class TableWalk {
     options?: ListOptions,
   ): Promise<number | undefined> {
     let total = 0
-    const walked = await this.lookAtAll(session, filters, options, async (rows, run) => {
+    const walked = await this.lookAtAll(session, filters, options, async (rows, runner) => {
       const statement = sql`select count(*) as total from ${rows}`
-      const [row] = (await run(compile(this.#mapping.database, statement))).rows
+      const [row] = (await runner.run(compile(this.#mapping.database, statement))).rows
       total += Number(row?.total)
       return false
     })
@@ -108,8 +108,8 @@ export class TableWalk {
     if (!(await this.#isNeeded(session, wanted, options))) return false
     const condition = buildCondition(wanted, this.#mapping)
     const plan = this.#plan(wanted, false)
-    await this.#walk(session, plan, undefined, options, (select, run) =>
-      look(select(condition), run),
+    await this.#walk(session, plan, undefined, options, (select, runner) =>
+      look(select(condition), runner),
     )
     return true
   }
@@ -120,7 +120,7 @@ export class TableWalk {
     const { database, from } = this.#mapping
     const condition = whereClause([buildCondition({ where }, this.#mapping)])
     const statement = sql`select count(*) as rows from (select 1 from ${from}${condition} limit ${this.#maxScan + 1})`
-    const { rows } = await session.read(({ run }) => run(compile(database, statement)), options)
+    const { rows } = await session.read(runner => runner.run(compile(database, statement)), options)
     return Number(rows[0]?.rows) <= this.#maxScan
   }
 
@@ -130,7 +130,7 @@ export class TableWalk {
     const { database, from } = this.#mapping
     const numbers = sql`(select max(${this.#rowid}) from ${from}) - (select min(${this.#rowid}) from ${from})`
     const statement = sql`select ${numbers} as numbers`
-    const { rows } = await session.read(({ run }) => run(compile(database, statement)), options)
+    const { rows } = await session.read(runner => runner.run(compile(database, statement)), options)
     return Number(rows[0]?.numbers) < 10 * this.#maxScan
   }
 
@@ -163,10 +163,10 @@ export class TableWalk {
     const compare = comparer(sort, shape.fields)
     const { keys, decode } = this.#selectKeys(sort)
     let best: Item[] = []
-    await this.#walk(session, plan, ordered ? key : undefined, options, async (select, run) => {
+    await this.#walk(session, plan, ordered ? key : undefined, options, async (select, runner) => {
       const limit = ordered ? wanted - best.length : wanted
       const statement = sql`select ${keys} from ${select(condition)} order by ${order} limit ${limit}`
-      best.push(...(await run(compile(database, statement))).rows.map(decode))
+      best.push(...(await runner.run(compile(database, statement))).rows.map(decode))
       if (ordered) return best.length >= wanted
       best.sort((one, other) => (backward ? compare(other, one) : compare(one, other)))
       best = best.slice(0, wanted)
@@ -181,7 +181,7 @@ export class TableWalk {
     if (this.#size.until <= performance.now()) {
       const texts = this.#mapping.columns.filter(({ long }) => long)
       const measured = await session.read(
-        ({ run }) => this.#measure(texts, sql``, this.#maxScan + 1, run),
+        runner => this.#measure(texts, sql``, this.#maxScan + 1, runner),
         options,
       )
       this.#size = { ...measured, until: performance.now() + SIZE_MS }
@@ -191,12 +191,12 @@ export class TableWalk {
   }
 
   /** Measures a part of the table: its rows, and the bytes of some texts in it. */
-  async #measure(texts: readonly Column[], rest: Fragment, limit: number, run: Runner['run']) {
+  async #measure(texts: readonly Column[], rest: Fragment, limit: number, runner: Runner) {
     const { database, from } = this.#mapping
     const lengths = texts.map(({ ref }) => sql`coalesce(octet_length(${ref}), 0)`)
     const bytes = sql.join([sql`0`, ...lengths], ' + ')
     const statement = sql`select count(*) as rows, coalesce(sum(bytes), 0) as bytes from (select ${bytes} as bytes from ${from}${rest} limit ${limit})`
-    const [row] = (await run(compile(database, statement))).rows
+    const [row] = (await runner.run(compile(database, statement))).rows
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
@@ -235,15 +235,15 @@ export class TableWalk {
     let areDense = plan.order === undefined
     for (let key = place; ; ) {
       throwIfAborted(options)
-      const next = await session.read(async ({ run }) => {
+      const next = await session.read(async runner => {
         const started = performance.now()
         const rest = this.#restAfter(plan, key)
-        rows = await this.#fitRows(plan, rest, rows, run)
+        rows = await this.#fitRows(plan, rest, rows, runner)
         const end = areDense
-          ? await this.#findDenseEnd(key, rows, run)
-          : await this.#findEnd(plan, rest, rows, run)
+          ? await this.#findDenseEnd(key, rows, runner)
+          : await this.#findEnd(plan, rest, rows, runner)
         const place = { key, end, rest, rows }
-        const done = await look(condition => this.#selectPart(plan, place, condition), run)
+        const done = await look(condition => this.#selectPart(plan, place, condition), runner)
         const took = performance.now() - started
         if (rows === MAX_ROWS && took < SLICE_MS / 10) areDense = false
         rows = Math.max(1, Math.min(Math.round((rows * SLICE_MS) / took), rows * 4, MAX_ROWS))
@@ -283,12 +283,12 @@ export class TableWalk {
   }
 
   /** Finds how many of the next rows fit into a slice by their text. @throws TooCostlyError for too long a text. */
-  async #fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
+  async #fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, runner: Runner) {
     const patterns = countPatterns(wanted)
     if (patterns === 0) return rows
     const texts = this.#listTexts(wanted)
     for (let fitting = rows; ; fitting = Math.ceil(fitting / 4)) {
-      const { bytes } = await this.#measure(texts, rest, fitting, run)
+      const { bytes } = await this.#measure(texts, rest, fitting, runner)
       if (bytes > SLICE_TEXT && fitting > 1) continue
       if (bytes <= SLICE_TEXT || bytes * patterns <= MAX_TEXT_OF_ROW) return fitting
       const message = `The texts of ${nameFields(wanted)} are too long for this pattern. Use a shorter one, or the filter [prefix].`
@@ -310,12 +310,12 @@ export class TableWalk {
   async #findDenseEnd(
     key: WalkKey | undefined,
     rows: number,
-    run: Runner['run'],
+    runner: Runner,
   ): Promise<WalkKey | undefined> {
     const { database, from } = this.#mapping
     const after = whereClause([key && sql`${this.#rowid} > ${key[0]}`])
     const statement = sql`select min(${this.#rowid}) as rest_row from ${from}${after}`
-    const [first] = (await run(compile(database, statement))).rows
+    const [first] = (await runner.run(compile(database, statement))).rows
     const found = first?.rest_row ?? null
     return found === null ? undefined : [decodeNumber(found, 'integer', 'rowid') + rows - 1]
   }
@@ -325,17 +325,17 @@ export class TableWalk {
     { order }: WalkPlan,
     rest: Fragment,
     rows: number,
-    run: Runner['run'],
+    runner: Runner,
   ): Promise<WalkKey | undefined> {
     const { database, from } = this.#mapping
     if (!order) {
       const next = sql`select ${this.#rowid} as rest_row from ${from}${rest} limit 1 offset ${rows - 1}`
-      const [last] = (await run(compile(database, next))).rows
+      const [last] = (await runner.run(compile(database, next))).rows
       return last && [decodeNumber(last.rest_row, 'integer', 'rowid')]
     }
     const { keys, decode } = this.#selectKeys(order)
     const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
-    const [found] = (await run(compile(database, statement))).rows
+    const [found] = (await runner.run(compile(database, statement))).rows
     return found && sortKeyOf(decode(found), order)
   }
 

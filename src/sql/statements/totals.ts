@@ -69,7 +69,7 @@ export class Totals {
     if (!plan) return undefined
     const matches = plan.statement(matchesStatement(filters, this.#mapping))
     const statement = compile(this.#mapping.database, matches)
-    const { rows } = await session.read(({ run }) => run(statement), options)
+    const { rows } = await session.read(runner => runner.run(statement), options)
     const estimate = plan.read(rows[0] ?? {})
     return estimate.cost > MAX_COUNT_COST ? estimate.rows : undefined
   }

@@ -58,7 +58,7 @@ export class UnfoldedRows {
     const { database, from } = this.#mapping
     const some = folded.map(({ ref }) => sql`exists (select 1 from ${from} where ${ref} is null)`)
     const statement = sql`select 1 where ${sql.join(some, ' or ')}`
-    const { rows } = await session.read(({ run }) => run(compile(database, statement)), options)
+    const { rows } = await session.read(runner => runner.run(compile(database, statement)), options)
     return rows.length > 0
   }
 
@@ -82,7 +82,7 @@ export class UnfoldedRows {
       const condition = buildCondition({ where: filters }, mapping)
       const rows = whereClause([sql`${column.ref} is null`, condition])
       const statement = compile(database, sql`select ${selected} from ${from}${rows}${rest}`)
-      return (await session.read(({ run }) => run(statement), options)).rows
+      return (await session.read(runner => runner.run(statement), options)).rows
     }
     const matches = (row: Row) => {
       const folded = paths.map((_, at) => foldText(String(row[`rest_text_${at}`] ?? '')))
@@ -119,20 +119,20 @@ export class UnfoldedRows {
    * @param after the id after which they begin. Further rows are not looked for among those that were folded.
    * @returns the last id; `undefined` where no row is left.
    */
-  async #foldSome(column: Column, after: Id | undefined, { run }: Runner): Promise<Id | undefined> {
+  async #foldSome(column: Column, after: Id | undefined, runner: Runner): Promise<Id | undefined> {
     const mapping = this.#mapping
     const { database, folded } = mapping
     const update = compile(database, this.#printUpdate())
     let last = after
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
       const select = compile(database, this.#printSelect(column, last))
-      const stored = (await run(select)).rows.map(row => mapping.decode(row))
+      const stored = (await runner.run(select)).rows.map(row => mapping.decode(row))
       if (stored.length === 0) return undefined
       const keys = stored.map(({ id }) => mapping.encodeId(id))
       const rows = stored.map(({ item }, at) => {
         return [keys[at], ...folded.map(({ folds = [] }) => foldValue(item, folds))]
       })
-      await run(update, [...fillUp(rows, BATCH_ROWS).flat(), ...fillUp(keys, BATCH_ROWS)])
+      await runner.run(update, [...fillUp(rows, BATCH_ROWS).flat(), ...fillUp(keys, BATCH_ROWS)])
       last = stored.at(-1)?.id
     }
     return last

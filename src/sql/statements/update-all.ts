@@ -59,7 +59,7 @@ export function buildUpdateAll(
   async function updateAlike(
     columns: readonly Column[],
     alike: readonly Written[],
-    { run }: Runner,
+    runner: Runner,
   ): Promise<void> {
     const [{ item } = {}] = alike
     const set = columns.map(({ ref }) => sql`${ref} = ${PLACEHOLDER}`)
@@ -71,7 +71,7 @@ export function buildUpdateAll(
     const rows = alike.map(({ before, version: next }, at) => [keys[at], before.version, next])
     const values = item ? mapping.encode(item, columns, undefined) : []
     const parameters = [...values, ...fillUp(rows, size).flat(), ...fillUp(keys, size)]
-    const { numAffectedRows } = await run(compile(database, statement), parameters)
+    const { numAffectedRows } = await runner.run(compile(database, statement), parameters)
     if (numAffectedRows !== BigInt(alike.length)) throw NOT_ALL
   }
 

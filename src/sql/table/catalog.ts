@@ -11,8 +11,8 @@ import type { TableMapping } from './table-mapping.ts'
 export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 
 /** Whether the catalog lists a table. */
-export async function hasTable({ table, database }: TableMapping, { run }: Runner) {
-  return (await run(compile(database, database.catalog(table)))).rows.length > 0
+export async function hasTable({ table, database }: TableMapping, runner: Runner) {
+  return (await runner.run(compile(database, database.catalog(table)))).rows.length > 0
 }
 
 /**
@@ -21,10 +21,11 @@ export async function hasTable({ table, database }: TableMapping, { run }: Runne
  * `is_required`, for one that is never null and has no default. Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws the database's own error for a table that does not exist.
  */
-export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
-  const { rows } = await run(compile(database, database.catalog(table)))
+export async function readCatalog(table: string, database: SqlDatabase, runner: Runner) {
+  const { rows } = await runner.run(compile(database, database.catalog(table)))
   const [first] = rows
-  if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
+  if (!first)
+    await runner.run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
   const find = (column: string) => findRow(column, rows)
   const isTable = isTrue(first?.is_table)
   /**

@@ -30,7 +30,7 @@ export interface KeptKeys {
 export async function readKeys(
   mapping: TableMapping,
   typeOf: (column: string) => string | undefined,
-  { run }: Runner,
+  runner: Runner,
 ): Promise<KeptKeys> {
   const { database, table, keys } = mapping
   if (keys.length === 0) return { kept: new Set(), advice: [] }
@@ -39,7 +39,9 @@ export async function readKeys(
     return sql`${database.hasKey(table, column, key)} as ${sql.id(`key_${at}`)}`
   })
   const [row] = (
-    await run(compile(database, sql`select ${database.enforcesKeys} as enforced, ${sql.join(has)}`))
+    await runner.run(
+      compile(database, sql`select ${database.enforcesKeys} as enforced, ${sql.join(has)}`),
+    )
   ).rows
   const made = keys.filter((_, at) => isTrue(row?.[`key_${at}`]))
   if (!isTrue(row?.enforced)) {
