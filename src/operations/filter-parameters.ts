@@ -93,6 +93,12 @@ export function toParameters(
     if (values.length > 0) {
       const joined = operator === 'in' || operator === 'nin'
       const texts = values.map(String)
+      const odd = texts.find(text => text.includes('\0') || !text.isWellFormed())
+      if (odd !== undefined) {
+        throw new TypeError(
+          `${where}: the filter ${path} has a text with the character U+0000 or half of a surrogate pair, which no item has`,
+        )
+      }
       for (const text of joined ? [joinValues(texts)] : texts) found.push(parameter(name, text))
     } else if (operator !== 'ne' && operator !== 'nin') {
       // No item lacks its id: an empty list of values matches nothing.

@@ -22,6 +22,7 @@ import {
   findOperator,
   isPattern,
   OPERATOR_WORDS,
+  readsWhole,
   takesSeveral,
   unsupportedReason,
 } from '../store/operators.ts'
@@ -138,7 +139,7 @@ export function readValues(
     const message = `${name} has ${parts.length} values; at most ${limits.values} are allowed`
     return add(message, 'too_many_values')
   }
-  const long = operator === 'like' && parts.find(part => part.length > limits.pattern)
+  const long = readsWhole(operator) && parts.find(part => part.length > limits.pattern)
   if (long) return add(`${name} has a pattern of ${tooLong(long, limits)}`, 'pattern_too_long')
   const pattern = isPattern(operator)
   const values: Scalar[] = []

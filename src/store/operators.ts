@@ -21,19 +21,22 @@ const OPERATORS = {
 /** A word that stands for an operator in a query. */
 export type OperatorWord = keyof typeof OPERATORS
 
+type Effect = 'equals' | 'orders' | 'starts' | 'searches' | 'tells'
+
 /**
  * What an operator does with its operand. `equals` compares it with a value of the field, `orders` bounds the values
- * of a field that have an order, `matches` compares a part of a text, `tells` asks whether there is a value.
+ * of a field that have an order, `starts` compares the start of a text, `searches` looks at all of it, `tells` asks whether
+ * there is a value.
  */
-const EFFECTS: Readonly<Record<Operator, 'equals' | 'orders' | 'matches' | 'tells'>> = {
+const EFFECTS: Readonly<Record<Operator, Effect>> = {
   in: 'equals',
   nin: 'equals',
   gt: 'orders',
   gte: 'orders',
   lt: 'orders',
   lte: 'orders',
-  like: 'matches',
-  prefix: 'matches',
+  like: 'searches',
+  prefix: 'starts',
   exists: 'tells',
 }
 
@@ -57,14 +60,19 @@ export function listOperators(field: Field): OperatorWord[] {
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
   const effect = EFFECTS[operator]
-  if (effect === 'matches' && leaf?.kind !== 'string') return 'texts'
+  if (isPattern(operator) && leaf?.kind !== 'string') return 'texts'
   if (effect === 'orders' && leaf?.kind === 'boolean') return 'values with an order'
   return undefined
 }
 
 /** Whether the operand is a part of a text, rather than a value of the field. */
 export function isPattern(operator: Operator): boolean {
-  return EFFECTS[operator] === 'matches'
+  return EFFECTS[operator] === 'starts' || readsWhole(operator)
+}
+
+/** Whether the operator reads a text to its end, however long that is. */
+export function readsWhole(operator: Operator): boolean {
+  return EFFECTS[operator] === 'searches'
 }
 
 /** Whether the operator compares with several values. */

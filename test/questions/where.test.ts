@@ -179,6 +179,13 @@ test('one filter written twice is a TypeError: a repeated parameter would mean e
   }
 })
 
+test('half of a surrogate pair is a TypeError in process: no item has it, and databases read it as they like', async () => {
+  const { resource } = await filled()
+  for (const text of ['\ud83d', 'a\0'])
+    for (const color of [text, { prefix: text }, { in: ['red', text] }])
+      await expect(resource.count({ color } as object)).rejects.toThrow('half of a surrogate pair')
+})
+
 test('the client sends groups as `where`', async () => {
   const { api } = await filled()
   const sent: string[] = []

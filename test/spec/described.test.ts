@@ -1,8 +1,10 @@
 // OPTIONS describes each method as it really is: what it takes and what it answers.
+import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
 import { defineApi, defineCollection, json, memoryBlobs, memoryStore } from '../../src/index.ts'
+import { OPERATOR_WORDS } from '../../src/store/operators.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { example } from '../fixture.ts'
 import { type Described, describedBy, listObjections, multipartOf, valueBy } from '../openapi.ts'
@@ -411,7 +413,7 @@ describe('parameters', () => {
 
   it('each filter is described with the operators that it takes', async () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
-    const operators = ['ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'prefix', 'exists']
+    const operators = OPERATOR_WORDS.filter(word => word !== 'eq')
     const filters = Object.values(described.at('paths', '/things', 'get', 'parameters')).filter(
       ({ schema }) => /^A filter/.test(String(schema?.description)),
     )
@@ -425,6 +427,14 @@ describe('parameters', () => {
       }
     }
   })
+
+  it.each(['README.md', 'docs/conventions.md', 'docs/querying.md'])(
+    '%s names each operator',
+    page => {
+      const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')
+      expect(OPERATOR_WORDS.filter(word => !text.includes(`[${word}]`))).toEqual([])
+    },
+  )
 
   it('a count has those that narrow it, and no page', async () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)

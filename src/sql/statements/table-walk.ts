@@ -5,6 +5,7 @@ import { takeTurn } from '../../base/turns.ts'
 import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
+import { readsWhole } from '../../store/operators.ts'
 import { splitWords } from '../../store/search.ts'
 import { comparer, type Selection, type SortKey, sortKeyOf } from '../../store/selection.ts'
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
@@ -299,8 +300,7 @@ export class TableWalk {
   /** Lists the columns of the texts that patterns and the search read. */
   #listTexts({ where, search }: RowFilters): Column[] {
     const mapping = this.#mapping
-    const patterns = listLeaves(where).filter(({ operator }) => operator === 'like')
-    const read = patterns.map(({ path: [name = ''] }) => mapping.columnOf(name))
+    const read = listPatterns(where).map(({ path: [name = ''] }) => mapping.columnOf(name))
     for (const path of search?.paths ?? [])
       read.push((search?.fold && mapping.findFolded(path)) || mapping.columnOf(path[0] ?? ''))
     return [...new Set(read)]
@@ -355,12 +355,15 @@ function tooCostly(wanted: Wanted): TooCostlyError {
   return new TooCostlyError(message, 'index')
 }
 
+/** Lists the filters that read whole texts. */
+function listPatterns(where: readonly Filter[]) {
+  return listLeaves(where).filter(leaf => leaf.operator !== 'within' && readsWhole(leaf.operator))
+}
+
 /** Counts the characters of patterns: each character of a text is compared with so many at worst. */
 function countPatterns({ where, search }: RowFilters): number {
   let patterns = search ? splitWords(search.text).length : 0
-  for (const { operator, values } of listLeaves(where)) {
-    if (operator === 'like') patterns += String(values[0]).length
-  }
+  for (const { values } of listPatterns(where)) patterns += String(values[0]).length
   return patterns
 }
 
