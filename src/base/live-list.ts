@@ -8,7 +8,7 @@ export interface LiveEntry {
 /**
  * A list of what lives just now, in no order. A `Set` from which something is deleted with each request moves into ever
  * new tables, each held by the one before: once one of them is in V8's old space, young collections keep all that follow
- * and what they held (`bench/connections.ts`: a page took 75 µs of them, and 10 since).
+ * and what they held (docs/decisions/live-lists.md).
  */
 export class LiveList<T extends LiveEntry> {
   readonly #entries: T[] = []
