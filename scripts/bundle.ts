@@ -46,13 +46,10 @@ export async function bundle(folder: string): Promise<void> {
       'node:*',
       ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
     ],
-    sourcemap: true,
-    // The sources are in the package.
-    sourcesContent: false,
     legalComments: 'inline',
     plugins: [secondRoot, streamsOfBusboy, licensesOfBusboy],
   })
-  for (const end of ['.js', '.js.map']) await rm(join(folder, SECOND + end))
+  await rm(join(folder, `${SECOND}.js`))
 }
 
 const secondRoot: Plugin = {

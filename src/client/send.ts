@@ -141,8 +141,8 @@ function createAuthorizer(auth: SendOptions['auth']) {
   }
 }
 
-/** Copies an object without what is undefined. */
-export function toPlain(value: unknown) {
+/** Copies an object without what is undefined, as JSON has it. */
+export function toPlain<T>(value: unknown): Record<string, T> {
   return JSON.parse(JSON.stringify(value ?? {}))
 }
 
