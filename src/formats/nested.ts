@@ -26,7 +26,7 @@ interface Printed {
 }
 
 /** What an item includes under one name: `null` or one item to one, a list to many. */
-type IncludedPart = NestedItem | null | readonly NestedItem[]
+export type IncludedPart = NestedItem | null | readonly NestedItem[]
 
 /** Of items that include nothing: never changed. */
 const NO_PARTS: IncludedPart[] = []

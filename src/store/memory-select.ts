@@ -189,7 +189,10 @@ export function findEach(
   const isById = path.length === 1 && path[0] === source.identity
   const read = index?.createReader(isDescending(sort))
   const select = (id: Id): Stored[] => {
-    if (isById) return [get(id)].filter(found => found !== undefined)
+    if (isById) {
+      const found = get(id)
+      return found ? [found] : []
+    }
     if (read) return read(id, test ? Number.POSITIVE_INFINITY : each + 1)
     const own = addFilter(selection, path, [id])
     return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source).items

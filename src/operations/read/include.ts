@@ -4,7 +4,7 @@
 import { memoize } from '../../base/memoize.ts'
 import { picker } from '../../base/paths.ts'
 import { HttpError } from '../../errors.ts'
-import { NestedItem, PartNames } from '../../formats/nested.ts'
+import { type IncludedPart, NestedItem, PartNames } from '../../formats/nested.ts'
 import { printPath } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { findMany, type Include } from '../../query/include.ts'
@@ -171,25 +171,28 @@ async function readLevel(
   const stored: Stored[] = []
   // `flatMap` takes as long as all that comes after it.
   for (const page of pages) for (const each of page.items) stored.push(each)
-  const parts = { include: include.includes, fields: include.fields }
-  const found = await toNested(level.context, stored, parts)
+  const selected = { include: include.includes, fields: include.fields }
+  const found = await toNested(level.context, stored, selected)
   const complete = inner.length === 0 ? found.length : await fill(inner, found, max)
-  /** The items of each id that have all that they include. */
-  const related: (readonly NestedItem[])[] = []
+  /** What is included by each id, as far as that has all that it includes itself. */
+  const parts: IncludedPart[] = []
   let end = 0
   for (const page of pages) {
     const start = end
     end += page.items.length
     if (end > complete) break
-    related.push(found.slice(start, end))
+    parts.push(many ? found.slice(start, end) : (found[start] ?? null))
   }
-  const incomplete = items.findIndex(item => {
+  const nothing = many ? NOTHING : null
+  let count = 0
+  for (const item of items) {
     const place = places.get(item.stored.item[from])
-    const own = place === undefined ? NOTHING : related[place]
-    if (own) item.setPart(at, many ? own : (own[0] ?? null))
-    return !own
-  })
-  return incomplete === -1 ? items.length : incomplete
+    const part = place === undefined ? nothing : parts[place]
+    if (part === undefined) break
+    item.setPart(at, part)
+    count++
+  }
+  return count
 }
 
 const NOTHING: readonly NestedItem[] = []

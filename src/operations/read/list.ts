@@ -287,10 +287,10 @@ export function printPageTag(
   fieldsText = '',
   nested: readonly NestedItem[] = [],
 ): string {
-  const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
-  const versions = items.map(({ version }) => version)
-  for (const each of nested) each.addVersions(versions)
-  return hashTexts([page, ...versions])
+  const texts = [`${place} ${total ?? '*'} ${more} ${fieldsText}`]
+  for (const { version } of items) texts.push(version)
+  for (const each of nested) each.addVersions(texts)
+  return hashTexts(texts)
 }
 
 function listHeaders(
