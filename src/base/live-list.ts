@@ -21,16 +21,18 @@ export class LiveList<T extends LiveEntry> {
     entry.place = this.#entries.push(entry) - 1
   }
 
-  /** Does nothing where it is not there. */
-  delete(entry: T): void {
-    if (this.#entries[entry.place] !== entry) return
+  /** @returns whether it was there. */
+  delete(entry: T): boolean {
+    if (this.#entries[entry.place] !== entry) return false
     const last = this.#entries.pop()
-    if (!last || last === entry) return
-    last.place = entry.place
-    this.#entries[last.place] = last
+    if (last && last !== entry) {
+      last.place = entry.place
+      this.#entries[last.place] = last
+    }
+    return true
   }
 
-  /** Those of this moment: others may come and go meanwhile. */
+  /** Those of this moment, which may come and go while they are looked at. */
   list(): readonly T[] {
     return [...this.#entries]
   }

@@ -128,9 +128,7 @@ export class Deadlines {
   sweep(): void {
     const now = performance.now()
     for (const deadline of this.#pending.list()) {
-      if (deadline.until > now) continue
-      this.#pending.delete(deadline)
-      deadline.expire()
+      if (deadline.until <= now && this.#pending.delete(deadline)) deadline.expire()
     }
     if (this.#pending.size > 0) return
     clearInterval(this.#timer)

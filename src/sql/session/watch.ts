@@ -49,9 +49,8 @@ export function isAborted(options: StoreOptions): boolean {
 function tick(): void {
   const now = performance.now()
   for (const call of watched.list()) {
-    if (now < call.until && !isAborted(call.options)) continue
-    watched.delete(call)
-    call.end()
+    const isOver = now >= call.until || isAborted(call.options)
+    if (isOver && watched.delete(call)) call.end()
   }
   ticking = watched.size > 0
   if (ticking) setTimeout(tick, TICK_MS)
