@@ -324,3 +324,43 @@ describe('warnings', () => {
     await db.destroy()
   })
 })
+
+test('a prepared client answers programs beside as pg does: promises, callbacks, queries that are submitted', async () => {
+  const connectionString = postgres().url
+  const pool = new pg.Pool({ connectionString, max: 1 })
+  preparePostgres(pool)
+  const client = await pool.connect()
+  try {
+    const rows = [{ one: 1 }]
+    expect(await client.query('select 1 as one')).toMatchObject({ rows })
+    expect(await client.query('select $1::int as one', [1])).toMatchObject({ rows })
+    expect(await client.query({ text: 'select $1::int as one', values: [1] })).toMatchObject({
+      rows,
+    })
+    const called = new Promise(resolve =>
+      client.query('select 1 as one', (_error: Error, result: unknown) => resolve(result)),
+    )
+    expect(await called).toMatchObject({ rows })
+    const configured = new Promise(resolve => {
+      const callback = (_error: Error, result: unknown) => resolve(result)
+      client.query({ text: 'select 1 as one', callback } as pg.QueryConfig)
+    })
+    expect(await configured).toMatchObject({ rows })
+    // As cursors and streams of rows are: the client hands them back.
+    const query = new pg.Query('select 1 as one')
+    const ended = new Promise(resolve => query.on('row', resolve))
+    expect(client.query(query)).toBe(query)
+    expect(await ended).toEqual({ one: 1 })
+    const askInVain = async () => {
+      await client.query('select wrong')
+    }
+    await expect(askInVain()).rejects.toMatchObject({
+      code: '42703',
+      stack: expect.stringContaining('askInVain'),
+    })
+    expect(() => client.query(null as never)).toThrow(TypeError)
+  } finally {
+    client.release()
+    await pool.end()
+  }
+})

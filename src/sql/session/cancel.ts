@@ -75,12 +75,19 @@ export function watchMarkers(client: object, pool: PoolOptions): void {
     const [statement] = input
     const text = typeof statement === 'string' ? statement : Object(statement).text
     if (isMarker(text)) marked.set(text, { client, pool, told: client.processID, cancel })
-    const isPlain = typeof statement === 'string' || typeof text === 'string'
-    if (!isPlain || typeof input.at(-1) === 'function') return query.call(client, ...input)
+    // A cursor is handed back; who gives a callback gets no promise.
+    const { submit, callback = input.at(-1) } = Object(statement)
+    const isPromised = typeof text === 'string' && !submit && typeof callback !== 'function'
+    if (!isPromised) return query.call(client, ...input)
     // The function by which pg fulfils a promise of its own lies in old space, and keeps the rows until a full collection.
-    return new Promise((resolve, reject) => {
+    const answer = new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result))
       query.call(client, ...input, done)
+    })
+    return answer.catch(error => {
+      // As pg does: the stack leads to who asked, not to the socket.
+      Error.captureStackTrace(error)
+      throw error
     })
   }
 }
