@@ -1,6 +1,6 @@
 // What comes and goes with each request.
 
-/** An entry of a list: where it stands in it, at most once. */
+/** An entry knows its place in the list; it is in one list, once. */
 export interface LiveEntry {
   place: number
 }

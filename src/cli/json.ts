@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Gives what is below a value; `undefined` where there is nothing of its own. */
+/** Gives the value at a path, by own properties alone; `undefined` where there is none. */
 export function getBelow(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value
   for (const name of path) {

@@ -17,7 +17,7 @@ export const TOKEN = 'REST_CONVENTIONS_TOKEN'
  * @param source the address of an API or of a document, the path of a file, or `-` for the standard input.
  * @param token is sent to the origin of the address alone.
  * @param timeout in milliseconds, for all requests together.
- * @throws CommandError where there is none
+ * @throws CommandError where no document is found
  */
 export async function readDocument(
   source: string,

@@ -13,7 +13,7 @@ export function printText(text: string): string {
   )
 }
 
-/** Prints the type of a value; `unknown` for what is none of JSON's scalars. */
+/** Prints the type of a value; `unknown` for lists and objects. */
 export function printLiteral(value: unknown): string {
   if (typeof value === 'string') return printText(value)
   // JSON may have numbers that are none here: 1e999.

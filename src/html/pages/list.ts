@@ -121,7 +121,7 @@ export function printPages(view: PageView): Markup | undefined {
 ${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${toLocalPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
-/** @param href where the form leads; there is none without. */
+/** @param href the address of the search; without it there is no form. */
 export function printSearch(href: string | undefined, q = ''): Markup | undefined {
   if (href === undefined) return undefined
   return markup`<form class="search" method="get" action="${href}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`

@@ -249,10 +249,9 @@ export class Session implements StatementSession {
         throwIfAborted(options)
         const onReader = reader !== undefined && this.#shared.transactions > 0
         const onConnection = (connection: DatabaseConnection, link?: CancelLink | null) => {
-          const cancelled = link ?? undefined
           // In a transaction the server itself limits each statement.
           const limit = begin ? undefined : this.#timeout
-          const runner = new ConnectionRunner(connection, options, onReader, cancelled, limit)
+          const runner = new ConnectionRunner(connection, options, onReader, link, limit)
           if (!begin) return work(runner)
           const plain = new ConnectionRunner(connection, options, onReader)
           return inTransaction(this.#limited(begin, link), () => work(runner), plain)
@@ -316,14 +315,14 @@ class ConnectionRunner implements Runner {
   readonly apart: boolean
   readonly #connection: DatabaseConnection
   readonly #options: StoreOptions
-  readonly #link: CancelLink | undefined
+  readonly #link: CancelLink | null
   readonly #limit: number | undefined
 
   constructor(
     connection: DatabaseConnection,
     options: StoreOptions,
     apart: boolean,
-    link?: CancelLink,
+    link: CancelLink | null = null,
     limit?: number,
   ) {
     this.apart = apart
