@@ -192,7 +192,9 @@ test('PUT of what GET gave changes nothing but updated_at', async () => {
       const answer = await request('PUT', path, before.text)
       expect(answer.status, answer.text).toBe(303)
       const after = await request('GET', path)
-      expect(without(after.text, 'updated_at')).toBe(without(before.text, 'updated_at'))
+      // Values, not bytes: zod puts members that it checks asynchronously in the order they finish.
+      const values = (text: string): unknown => JSON.parse(without(text, 'updated_at'))
+      expect(values(after.text)).toEqual(values(before.text))
       expect(after.text).not.toBe(before.text)
       expect(after.etag).not.toBe(before.etag)
     }),
