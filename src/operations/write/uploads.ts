@@ -60,7 +60,8 @@ export class Uploads {
     // Only a key compares contents with those of another request: hashing is dear (docs/decisions/uploads.md). The body is
     // read before the context has its key: the form of a page may hold one behind the file.
     const isForm = negotiated?.format.page !== undefined && target?.kind === 'collection'
-    const keyed = isForm || request.headers['idempotency-key'] !== undefined
+    const mayHaveKey = isForm && target.collection.store.idempotency !== 'none'
+    const keyed = mayHaveKey || request.headers['idempotency-key'] !== undefined
     const hash = keyed ? createHash('sha256') : undefined
     const { upload: limit } = api.limits
     const { start, content: bytes } = await peekContent(limitContent(content, limit, field, hash))

@@ -7,7 +7,6 @@ import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, findLink, runCancellable } from './cancel.ts'
 import { checkServer } from './check-server.ts'
 import { findDirect, readAtOnce } from './direct.ts'
-import { Gather } from './gather.ts'
 import {
   RAW,
   type Row,
@@ -19,6 +18,7 @@ import {
   waitForOnly,
 } from './runner.ts'
 import type { SharedDatabase } from './shared-database.ts'
+import { SharedReads } from './shared-reads.ts'
 import { runBatch, takeWrites, type WaitingWrite } from './shared-writes.ts'
 import { unwatch, watch } from './watch.ts'
 
@@ -42,8 +42,8 @@ export class Session implements StatementSession {
   #queue: WaitingWrite[] = []
   #flushing = false
   /** Reads by id, and lists. */
-  readonly #gets: Gather
-  readonly #lists: Gather
+  readonly #gets: SharedReads
+  readonly #lists: SharedReads
   /** The last turn on the only connection: of this store on SQLite, which Kysely locks, of all stores on PGlite. */
   readonly #line: { turn: Promise<unknown> }
 
@@ -56,8 +56,8 @@ export class Session implements StatementSession {
     this.#timeout = timeout === undefined ? undefined : Math.min(timeout, LONGEST_TIMEOUT_MS)
     // What has taken too long once would do so again.
     const isFinal = (error: unknown) => database.failure(Object(error).cause)?.kind === 'cancelled'
-    this.#gets = new Gather(true, isFinal)
-    this.#lists = new Gather(false, isFinal)
+    this.#gets = new SharedReads(true, isFinal)
+    this.#lists = new SharedReads(false, isFinal)
   }
 
   /** Whether all work shares one connection. */

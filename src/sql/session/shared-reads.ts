@@ -72,7 +72,7 @@ class ReadGroup implements StoreOptions {
   }
 }
 
-export class Gather {
+export class SharedReads {
   readonly #waits: boolean
   readonly #isFinal: (error: unknown) => boolean
   #running = 0
