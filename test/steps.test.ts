@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { html } from '../src/html/index.ts'
 import { basic, blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../src/index.ts'
 import { findView } from '../src/model/compile/compile-views.ts'
 import { buildRouter, type Route } from '../src/model/compile/routes.ts'
 import { findApiDefinition } from '../src/model/definitions.ts'
 import type { ApiDefinition, CollectionDefinition } from '../src/model/types/definition.ts'
+import type { RequestContext, Step } from '../src/operations/context.ts'
 import { validateNew, validateReplacement } from '../src/operations/write/input.ts'
 import { planChange, planCreate, planDelete } from '../src/operations/write/plan.ts'
 import { Steps, type WriteStep } from '../src/operations/write/steps.ts'
@@ -56,6 +58,7 @@ function findDefinition(): ApiDefinition {
     collections: { folders, files, notes },
     schemes: [basic({ verify: () => undefined })],
     rateLimit: { policies: [{ limit: 100, window: 60 }] },
+    pages: html,
   })
   return findApiDefinition(api)
 }
@@ -133,18 +136,27 @@ test('docs/architecture.md prints the steps of a write', () => {
   expect(docs).toContain(printTable('operations/write/', deletion))
 })
 
+/** A POST that is no form: all that the step reads of it. */
+const POST = { method: 'POST', request: { headers: {} } } as RequestContext
+
 test('docs/architecture.md prints the steps of a request', () => {
   const lists: Row[][] = []
-  buildRouter(api, (route: Route) => {
-    const { target } = route
-    if (target.kind === 'root' || target.parent || !/^(?:item|collection)$/.test(target.kind))
-      return
-    for (const [method, steps] of compileEndpoints(api, route).byMethod)
-      if (method !== 'HEAD' && method !== 'OPTIONS')
-        lists.push(
-          steps.map(({ name, statuses = [] }) => ({ name, within: '', statuses, lists: [method] })),
-        )
+  const router = buildRouter(api, (route: Route) => {
+    for (const [method, steps] of compileEndpoints(api, route).byMethod) {
+      if (method === 'HEAD' || method === 'OPTIONS') continue
+      const choose = steps.find(({ name }) => name === 'chooseMethod')
+      const others = choose ? (choose(POST) as readonly Step[]) : []
+      lists.push(
+        [...steps, ...others].map(({ name, statuses = [] }) => {
+          return { name, within: '', statuses, lists: [method] }
+        }),
+      )
+    }
   })
+  // A route is compiled at its first request.
+  for (const name of api.defaultVersion.collections.keys())
+    for (const path of [`/${name}`, `/${name}/1`]) router.match(path)
+  expect(lists.length).toBeGreaterThan(20)
   expect(docs).toContain(printTable('server/', mergeRows(lists)))
 })
 

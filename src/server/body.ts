@@ -1,5 +1,5 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
-// any other after. readBody → chooseBodyFormat → decode → the format's `read`.
+// any other after. readRequestBody → chooseBodyFormat → decode → the format's `read`.
 
 import { memoize } from '../base/memoize.ts'
 import { Remembered } from '../base/remembered.ts'
@@ -14,8 +14,9 @@ import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
-import type { CollectionContext, DecodedBody } from '../operations/context.ts'
+import type { CollectionContext, DecodedBody, RequestContext } from '../operations/context.ts'
 import type { Uploads } from '../operations/write/uploads.ts'
+import { toCollectionContext } from './steps.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
 
@@ -56,7 +57,8 @@ export async function readForm(context: CollectionContext, request: WithBody): P
  * Reads the body of an operation that takes one.
  * @throws HttpError 400, 413, 415
  */
-export function readBody(context: CollectionContext): Awaitable<void> {
+export function readRequestBody(requested: RequestContext): Awaitable<void> {
+  const context = toCollectionContext(requested)
   const { api, request, method } = context
   if (context.body || !hasBody(request)) return undefined
   if (request.method === 'POST' && method !== 'POST' && isForm(api, request))

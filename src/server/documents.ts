@@ -21,7 +21,7 @@ import { isUnmodified } from './answer.ts'
 import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
 import { requireDiskSpace } from './disk-full.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
-import { readConditions } from './request-head.ts'
+import { readConditions } from './operation-head.ts'
 import { respond } from './respond.ts'
 import { type AnswerRequest, compileTry } from './try-it.ts'
 

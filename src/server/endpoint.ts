@@ -9,7 +9,6 @@ import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import type { Route, RouteTarget } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
-import { notAcceptable } from '../negotiate.ts'
 import { printSchemaPath } from '../openapi/document.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
@@ -19,17 +18,18 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
-import type { CollectionContext, RequestContext, Step } from '../operations/context.ts'
+import type { RequestContext, Step } from '../operations/context.ts'
 import { withDryRun } from '../operations/dry-run.ts'
 import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
 import { tidyQuery } from '../query/form-query.ts'
 import { admissionSteps } from './admission.ts'
-import { isForm, readBody, readForm } from './body.ts'
-import { readQueryBody } from './read-query.ts'
-import { prepareOperation, readConditions } from './request-head.ts'
-import { negotiate, respond } from './respond.ts'
-import { step, timed } from './steps.ts'
+import { isForm, readForm, readRequestBody } from './body.ts'
+import { negotiate, negotiateFormat } from './negotiate-format.ts'
+import { prepareFor, readConditions } from './operation-head.ts'
+import { readQueryParameters } from './read-query.ts'
+import { respond } from './respond.ts'
+import { step, timed, toCollectionContext } from './steps.ts'
 
 /** The endpoints of one route. */
 export interface Endpoints {
@@ -57,7 +57,12 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       target.kind !== 'blob' && step(negotiateFormat, 406),
       target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),
       hasListPage(api, target) && !readsBody(method) && step(redirectForm),
-      timed(api, 'work', operationStep(api, route, method, operation)),
+      timed(
+        api,
+        'work',
+        ...(target.kind === 'root' ? [] : [prepareFor(operation)]),
+        operationStep(api, route, method, operation),
+      ),
       hasListPage(api, target) && operation === 'list' && step(keepFormPrivate),
       step(respond, 304, 412, 500, 503),
     )
@@ -65,9 +70,10 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const afterAdmission = new Map(
     [...methods].map(([method, operation]) => [method, stepsAfterAdmission(method, operation)]),
   )
-  const notAllowed: Step = context => {
+  const refuseMethod: Step = context => {
     throw methodNotAllowed(context.method, allowedMethods(authorizedMethods(context, route)))
   }
+  const refusal = [step(refuseMethod, 405)]
   const byMethod = new Map(
     [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
   )
@@ -81,10 +87,10 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   if (target.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
       ...admit('POST'),
-      dispatchPost(api, route, method => afterAdmission.get(method) ?? [notAllowed]),
+      dispatchPost(api, route, method => afterAdmission.get(method) ?? refusal),
     ])
   }
-  return { byMethod, otherwise: [...admit(), notAllowed] }
+  return { byMethod, otherwise: [...admit(), ...refusal] }
 }
 
 export function methodNotAllowed(method: string, allowed: string): HttpError {
@@ -160,20 +166,6 @@ function readBodyOf(method: string): Step {
   return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415, 503)
 }
 
-function readQueryParameters(context: RequestContext): Awaitable<void> {
-  return readQueryBody(toCollectionContext(context))
-}
-
-function readRequestBody(context: RequestContext): Awaitable<void> {
-  return readBody(toCollectionContext(context))
-}
-
-/** @throws HttpError 406 */
-function negotiateFormat(context: RequestContext): void {
-  context.negotiated = negotiate(context)
-  if (!context.negotiated) throw notAcceptable(context.api.formats)
-}
-
 /** Whether browsers get pages of a list. */
 function hasListPage({ formats }: ApiDefinition, { kind }: RouteTarget): boolean {
   const isList = kind === 'collection' || kind === 'search'
@@ -201,11 +193,6 @@ function keepFormPrivate(context: RequestContext): void {
   context.result = { ...result, isPrivate: true, validators: undefined }
 }
 
-/** The steps of a route that is not the root have a collection as target: routes are compiled so. */
-function toCollectionContext(context: RequestContext): CollectionContext {
-  return context as CollectionContext
-}
-
 /** Performs the operation within the time for work. */
 function operationStep(
   api: ApiDefinition,
@@ -230,8 +217,6 @@ function operationStep(
   const compileView = memoize(compile)
   const perform: Step = requested => {
     const context = toCollectionContext(requested)
-    context.operation = operation
-    prepareOperation(context)
     const { workload } = context.runtime
     return andThen(
       workload.run(() => {

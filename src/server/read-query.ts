@@ -10,7 +10,7 @@ import type { RequestBody } from '../http/message.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import type { CollectionTarget } from '../model/compile/routes.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
-import type { CollectionContext } from '../operations/context.ts'
+import type { RequestContext } from '../operations/context.ts'
 import { asksForGroups } from '../operations/read/count-by.ts'
 import {
   FORM_QUERY,
@@ -22,9 +22,11 @@ import {
 } from '../query/body.ts'
 import { NAME_LISTS } from '../query/groups.ts'
 import { requireUncompressed } from './body.ts'
+import { toCollectionContext } from './steps.ts'
 
 /** Reads the parameters of a QUERY. @throws HttpError 400, 408, 413, 415 */
-export async function readQueryBody(context: CollectionContext): Promise<void> {
+export async function readQueryParameters(requested: RequestContext): Promise<void> {
+  const context = toCollectionContext(requested)
   const { request, api, target } = context
   if (context.parameters.length > 0) {
     const message = 'The parameters of a QUERY stand in its body. Leave the query of the URL out.'

@@ -1,30 +1,21 @@
 // The head of a request, read within the limits: its path, its parameters, the effective method, the
-// address of the api; then the headers that the operation needs.
+// address of the api.
 
 import { memoize } from '../base/memoize.ts'
 import { Remembered } from '../base/remembered.ts'
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
-import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
 import type { Limits } from '../http/limits.ts'
 import type { ReceivedRequest } from '../http/message.ts'
 import {
   effectiveMethod,
-  findText,
-  KEY_PARAMETER,
   METHOD_HEADER,
   METHOD_PARAMETER,
   SUPPRESS_PARAMETER,
-  withIfMatch,
 } from '../http/method-override.ts'
-import { isConditional, isSafe } from '../http/methods.ts'
-import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
-import { parsePrefer } from '../http/prefer.ts'
-import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
-import { authorize } from '../operations/authorize.ts'
-import type { CollectionContext, RequestContext } from '../operations/context.ts'
-import { chooseWriteResponse } from '../operations/write/results.ts'
-import { INCLUDE } from '../query/include.ts'
+import { type Parameter, parseParameters } from '../http/parameters.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
+import type { RequestContext } from '../operations/context.ts'
 
 /** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
@@ -124,84 +115,4 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
   if (!plain || host === undefined) return resolveBaseUrl(api, request, addressed)
   const key = request.secure ? `s${host}` : host
   return bases(api).get(key, () => resolveBaseUrl(api, request, addressed))
-}
-
-/** Reads the preconditions from the headers, or `_if_match` from a form. @throws HttpError 400 */
-export function readConditions(context: RequestContext): void {
-  const { request, method, submitted, suppressed } = context
-  const headers = submitted ? withIfMatch(request.headers, submitted) : request.headers
-  const preconditions = readPreconditions(headers, method)
-  // A client that reads no status cannot understand a 304.
-  context.preconditions =
-    suppressed && isConditional(method) ? withoutNotModified(preconditions) : preconditions
-}
-
-/** Reads the headers that the operation needs, once the effective method and a form are known. @throws HttpError 400 */
-export function prepareOperation(context: CollectionContext): void {
-  readConditions(context)
-  const { request, method, suppressed } = context
-  const { headers } = request
-  if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
-  if (!isSafe(method)) context.writeResponse = chooseWriteResponse(context)
-  else if (suppressed) context.writeResponse = 'representation'
-  else context.writeResponse = context.preferences.return ?? 'redirect'
-  context.range = headers.range
-  if (context.parameters.length > 0) cleanParameters(context)
-  const key = headers['idempotency-key'] ?? findText(context.submitted, KEY_PARAMETER)
-  if (key === undefined) return
-  const parsed = parseIdempotencyKey(key)
-  // A later request may have the key of one that is only tried, and do the work.
-  if (isSafe(method) || context.preferences.tx === undefined) context.idempotencyKey = parsed
-}
-
-/** Takes out `_method` and, of pages, whose forms send every control, empty values; then rewrites dialects. */
-function cleanParameters(context: CollectionContext): void {
-  const { api, target, negotiated, method, parameters: sent } = context
-  // Without an empty filter a write would be of more items.
-  const isPage = negotiated?.format.page !== undefined && isSafe(method)
-  const given = sent.filter(
-    ({ name, value }) => name !== METHOD_PARAMETER && !(isPage && value === ''),
-  )
-  // Set before a dialect may throw: a page shows them again.
-  context.parameters = given
-  // Dialects are for lists: the input of an action is its own.
-  if (!target.action) {
-    const { shape, maxLimit, search } = target.collection
-    const list = { id: shape.identity.name, maxLimit }
-    context.parameters = api.dialects.reduce(
-      (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten, list),
-      joinNames(given, target.collection),
-    )
-    // The rule of a search may be stricter than that of the list.
-    if (api.dialects.length > 0 && search && context.parameters.some(({ name }) => name === 'q'))
-      authorize(context, ['search'])
-  }
-  const { parameters } = context
-  if (parameters.length !== sent.length || parameters.some((each, at) => each !== sent[at]))
-    context.queryKey = undefined
-}
-
-/** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`; so of `include`. */
-function joinNames(
-  parameters: readonly Parameter[],
-  { queryFields }: CollectionDefinition,
-): readonly Parameter[] {
-  let joined = parameters
-  for (const name of ['fields', INCLUDE]) {
-    const lists = parameters.filter(each => each.name === `${name}[]`)
-    // A field of this name is a filter.
-    if (lists.length === 0 || (name === INCLUDE && queryFields.has(name))) continue
-    const value = lists.map(each => each.value).join(',')
-    const others = joined.filter(each => !lists.includes(each))
-    joined = [...others, { name, value, raw: printParameters([[name, value]]) }]
-  }
-  return joined
-}
-
-/** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */
-export function parseIdempotencyKey(text: string): string {
-  const key = /^"(.*)"$/.exec(text)?.[1] ?? text
-  if (key !== '' && key.length <= 255) return key
-  const message = 'Idempotency-Key must have 1 to 255 characters.'
-  throw new HttpError(400, [{ message, field: 'idempotency-key', type: 'invalid_header' }])
 }

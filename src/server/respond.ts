@@ -19,15 +19,15 @@ import {
 } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
 import { isConditional, isSafe } from '../http/methods.ts'
-import { splitTarget } from '../http/target.ts'
 import { unavailable } from '../http/timeouts.ts'
 import { printPath } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
-import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
+import { AS_JSON, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
 import type { PrintedStored } from '../store/printed.ts'
 import { isUnmodified } from './answer.ts'
 import { getRequestId } from './events.ts'
+import { negotiateError } from './negotiate-format.ts'
 import { primeStream } from './prime-stream.ts'
 import { reportError } from './report-error.ts'
 
@@ -287,26 +287,4 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
       return entry
     }
   })
-}
-
-/** Negotiates the format of the answer; `undefined` where no format fits. @throws HttpError 400 */
-export function negotiate({ api, extension, request }: RequestContext): Negotiated | undefined {
-  const { accept, 'content-type': type } = request.headers
-  const content = isSafe(request.method) ? undefined : type
-  return chooseFormat(api.formats, { extension, accept, content }, api.limits.accept)
-}
-
-/**
- * Negotiates the format of an error; `undefined` where no format fits or `Accept` is malformed. The
- * extension is used without a route too.
- */
-function negotiateError(context: RequestContext): Negotiated | undefined {
-  const { runtime, request } = context
-  context.extension ??= runtime.router.extensionOf(splitTarget(request.target).path)
-  try {
-    return negotiate(context)
-  } catch {
-    // The `Accept` itself is refused.
-    return undefined
-  }
 }

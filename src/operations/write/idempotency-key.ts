@@ -28,8 +28,7 @@ type Outcome = 'created' | 'changed' | 'deleted'
 
 /** The answer to a write, as it is kept. */
 interface WriteAnswer {
-  /** Absent in what earlier releases have kept of a create. */
-  readonly outcome?: Outcome
+  readonly outcome: Outcome
   readonly id: Id
   readonly version: string
   readonly updatedAt?: number
@@ -117,7 +116,7 @@ export function completeUnchanged(write: Write<'current'>): Awaitable<void> {
 /** Builds the earlier result; where its item was not kept, of the item as long as it has the same version. */
 async function buildEarlierResult(
   context: OperationContext,
-  { outcome = 'created', id, version, updatedAt, item }: WriteAnswer,
+  { outcome, id, version, updatedAt, item }: WriteAnswer,
 ): Promise<OperationResult> {
   if (item) {
     const stored: Stored = { id, version, item, ...(updatedAt !== undefined && { updatedAt }) }

@@ -15,7 +15,7 @@ import type { RunningTransaction } from '../../operations/running-transaction.ts
 import type { Id } from '../../store/store.ts'
 import { type PlainAnswer, toAnswer } from '../answer.ts'
 import { InnerRequest } from '../inner-request.ts'
-import { prepareOperation } from '../request-head.ts'
+import { readOperationHead } from '../operation-head.ts'
 import {
   addStep,
   fillBody,
@@ -146,7 +146,7 @@ async function runStep(
     transaction,
     body: body === undefined ? undefined : { value: body, type: 'application/json' },
   })
-  prepareOperation(context)
+  readOperationHead(context)
   // There is no redirect to follow.
   if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
   const operate = compileOperation(batch.api, seen, operation)
