@@ -125,6 +125,7 @@ test('docs/architecture.md prints the steps of a write', () => {
   const [files, notes] = [findView(find('files'), undefined), find('notes')]
   const lists = [
     ['PATCH', planChange(files, 'patch')],
+    ['PATCH', planChange(notes, 'patch')],
     ['PUT', planChange(files, 'replace')],
     ['PUT', planChange(notes, 'replace')],
     ['POST', planCreate(files)],
