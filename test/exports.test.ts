@@ -365,6 +365,7 @@ test('rest-conventions/store', async () => {
       "UnavailableError",
       "UniqueError",
       "UniqueValues",
+      "UnknownOutcomeError",
       "UnstorableError",
       "assemble",
       "buildAnswer",

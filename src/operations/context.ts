@@ -191,10 +191,8 @@ export class CallContext implements ListOptions {
   }
 
   /** Removes the uploads that no written item holds: now, or at the end of the transaction. */
-  discardUploads(): Awaitable<void> {
-    const uploads = this.#uploads
-    if (!uploads) return undefined
-    return this.transaction ? this.transaction.atEnd(() => uploads.discard()) : uploads.discard()
+  discardUploads(error?: unknown): Awaitable<void> {
+    return this.#uploads?.discard(this.transaction, error)
   }
 
   /** Tells the entity tags of this format, and of these properties, from those of others. */
@@ -325,17 +323,18 @@ export class RequestContext extends CallContext {
   counted = false
   /** What a form held, as it was sent, so that a page can show it again. */
   submitted: readonly (readonly [name: string, part: unknown])[] | undefined
-  /** Resolves when the operation has ended, which may be after its time; then it is `undefined`. */
-  runningOperation: Promise<void> | undefined
+  /** Resolves when the operation has ended, which may be after its time, to its error; then it is `undefined`. */
+  runningOperation: Promise<unknown> | undefined
   result: OperationResult | undefined
   timings: string[] | undefined
 
   /** Notes an operation that runs, until it has ended. */
   noteOperation(operation: Promise<unknown>): void {
-    const end = () => {
+    const end = (error?: unknown) => {
       this.runningOperation = undefined
+      return error
     }
-    this.runningOperation = operation.then(end, end)
+    this.runningOperation = operation.then(() => end(), end)
   }
 
   override forgetTarget(): void {

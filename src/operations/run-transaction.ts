@@ -5,6 +5,7 @@ import type { CollectionDefinition, VersionDefinition } from '../model/types/def
 import type { OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import { onAbort } from '../store/abort.ts'
+import { UnknownOutcomeError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
@@ -94,11 +95,14 @@ async function transact<R>(
       attempt.calls.abandon()
     }
   }
-  let committed = false
+  let committed: boolean | undefined = false
   try {
     const result = await first.transaction(stores, run, { signal })
     committed = true
     return result
+  } catch (error) {
+    if (error instanceof UnknownOutcomeError) committed = undefined
+    throw error
   } finally {
     clearTimeout(timer)
     unlink?.()

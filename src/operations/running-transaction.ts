@@ -77,8 +77,10 @@ export class RunningTransaction {
     this.#atEnd.push(work)
   }
 
-  async end(committed: boolean): Promise<void> {
+  /** @param committed `undefined` where nobody knows: then nothing of it is done. */
+  async end(committed: boolean | undefined): Promise<void> {
     if (this.#work) endWork(this.#work)
+    if (committed === undefined) return
     for (const work of [...(committed ? this.#afterCommit : []), ...this.#atEnd]) await work()
   }
 }

@@ -128,8 +128,8 @@ function finish(context: RequestContext, response: HttpResponse): Awaitable<Http
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
   // An operation that is out of time goes on: what it writes keeps its uploads.
   const { runningOperation } = context
-  if (runningOperation) void runningOperation.then(() => context.discardUploads())
-  else await context.discardUploads()
+  if (runningOperation) void runningOperation.then(late => context.discardUploads(late))
+  else await context.discardUploads(thrown)
   let error = thrown
   // A 503 for lack of time or capacity is not counted.
   if (!(error instanceof HttpError && error.status === 503)) {

@@ -10,6 +10,7 @@ export {
   TooCostlyError,
   UnavailableError,
   UniqueError,
+  UnknownOutcomeError,
   UnstorableError,
 } from '../store/errors.ts'
 export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../store/filter.ts'

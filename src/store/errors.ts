@@ -58,6 +58,9 @@ export class UnavailableError extends HttpError {
   }
 }
 
+/** Thrown by a store that was lost while it worked: nobody knows whether the write was done. */
+export class UnknownOutcomeError extends UnavailableError {}
+
 /** Thrown by a store, or a store of blobs, whose disk is full: nothing was written. */
 export class DiskFullError extends HttpError {
   constructor(options?: ErrorOptions) {

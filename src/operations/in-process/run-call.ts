@@ -144,13 +144,17 @@ export async function runCall(
     principal: options?.principal ?? scope.principal,
   })
   signal.throwIfAborted()
+  let failure: unknown
   try {
     const operate = compileOperation(runtime.api, target, operation, perform)
     if (options?.dryRun && transaction)
       throw new TypeError(`${collection.name}: a dry run is no part of a transaction`)
     const result = await (options?.dryRun ? tryOut(context, operate) : operate(context))
     return { result, view: context.resultView(collection) }
+  } catch (error) {
+    failure = error
+    throw error
   } finally {
-    await context.discardUploads()
+    await context.discardUploads(failure)
   }
 }

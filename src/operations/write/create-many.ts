@@ -57,13 +57,17 @@ async function createMany(
     const given = call.body?.lines ? bodies.map(body => omitExported(collection, body)) : bodies
     const writes = given.map(body => Object.assign(new WriteState(createItemCall(call)), { body }))
     const many: Many = { call, writes, steps, locate }
+    let failure: unknown
     try {
       await checkAll(many)
       const stored = await storeCreated(many, key)
       await runEach(many, steps.end, true)
       return await buildResult(call, stored)
+    } catch (error) {
+      failure = error
+      throw error
     } finally {
-      for (const write of writes) if (write.call !== call) await write.call.discardUploads()
+      for (const write of writes) if (write.call !== call) await write.call.discardUploads(failure)
     }
   }
   if (call.idempotencyKey === undefined) return work()

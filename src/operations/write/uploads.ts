@@ -1,7 +1,7 @@
 // The uploads of a request: checked, stored, and removed where it fails. The sweep of contents that a crash leaves.
 import { createHash } from 'node:crypto'
 import { toPath } from '../../base/paths.ts'
-import type { Item, Json } from '../../base/values.ts'
+import type { Awaitable, Item, Json } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { limitContent, peekContent } from '../../blobs/content.ts'
 import { isAccepted, sniffType } from '../../blobs/media-type.ts'
@@ -16,7 +16,9 @@ import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { Negotiated } from '../../negotiate.ts'
 import { type BlobRecord, isBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
 import { type Fields, findField } from '../../schema/fields.ts'
+import { UnknownOutcomeError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
+import type { RunningTransaction } from '../running-transaction.ts'
 
 /** What uploads read of the context of their call. */
 export interface Uploader {
@@ -95,11 +97,13 @@ export class Uploads {
       if (isBlobRecord(value)) this.#records.delete(value.key)
   }
 
-  /** Removes what no item holds. */
-  async discard(): Promise<void> {
+  /** Removes what no item holds, now or at the end of a transaction; nothing after an error that leaves that open. */
+  discard(transaction?: RunningTransaction, error?: unknown): Awaitable<void> {
+    if (transaction) return transaction.atEnd(() => this.discard())
+    if (error instanceof UnknownOutcomeError) return undefined
     const keys = [...this.#records.keys()]
     this.#records.clear()
-    await removeContents(this.#blobs, keys)
+    return removeContents(this.#blobs, keys)
   }
 }
 

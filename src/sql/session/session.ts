@@ -1,7 +1,7 @@
 // The way to a database: connections, transactions, and writes that share a commit.
 import { emitWarning } from 'node:process'
 import type { CompiledQuery, DatabaseConnection, QueryExecutor, QueryResult } from 'kysely'
-import { DiskFullError, UnavailableError } from '../../store/errors.ts'
+import { DiskFullError, UnavailableError, UnknownOutcomeError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, findLink, runCancellable } from './cancel.ts'
@@ -245,10 +245,12 @@ export class Session implements StatementSession {
   ): Promise<T> {
     let until: number | undefined
     for (let tries = 0; ; tries++) {
+      let connected = false
       try {
         throwIfAborted(options)
         const onReader = reader !== undefined && this.#shared.transactions > 0
         const onConnection = (connection: DatabaseConnection, link?: CancelLink | null) => {
+          connected = true
           // In a transaction the server itself limits each statement.
           const limit = begin ? undefined : this.#timeout
           const runner = new ConnectionRunner(connection, options, onReader, link, limit)
@@ -262,6 +264,8 @@ export class Session implements StatementSession {
         if (kind === 'cancelled') throwIfAborted(options)
         until ??= performance.now() + RETRY_TIMEOUT_MS
         if (kind !== 'again' || performance.now() >= until) {
+          if (connected && kind === 'unavailable')
+            throw new UnknownOutcomeError('The connection was lost', { cause: error })
           throw toStoreError(error, this.#database)
         }
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
