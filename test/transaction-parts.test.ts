@@ -26,7 +26,7 @@ const ALL = [
 
 /** Accounts, and orders whose hooks do what a test gives them, in one transaction with the order. */
 async function bank(make: () => Store) {
-  const works: Partial<Record<'before' | 'after' | 'act' | 'beforePlain', Work>> = {}
+  const works: { [name in 'before' | 'after' | 'act' | 'beforePlain']?: Work | undefined } = {}
   const accounts = defineCollection({
     name: 'accounts',
     schema: z.object({ balance: z.int().min(0), code: z.string().optional() }),
@@ -358,6 +358,32 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     expect(runs).toBeLessThan(3 * writers)
     await api.close()
   })
+
+  it.each([
+    ['PATCH', { text: 'another' }],
+    ['DELETE', undefined],
+  ])(
+    'a hook before %s that changes the same item: a TypeError after one run',
+    async (method, body) => {
+      const { works, failures, send, counts, order } = await bank(await open())
+      let runs = 0
+      let isInside = false
+      works.before = async ({ collection }) => {
+        if (isInside) return
+        runs++
+        isInside = true
+        await collection().change(order, () => ({ text: 'of the hook' }))
+        isInside = false
+      }
+      expect((await send(method, `/orders/${order}`, body)).status).toBe(500)
+      expect(runs).toBe(1)
+      expect(String(failures)).toMatch(
+        /^TypeError: orders: a hook before \w+ has changed the item that/,
+      )
+      works.before = undefined
+      expect((await counts()).orders).toMatchObject([{ text: 'first' }])
+    },
+  )
 
   it('asSystem() is a part of the transaction within, and outside of it without', async () => {
     const makeStore = await open()

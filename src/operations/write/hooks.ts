@@ -58,6 +58,7 @@ export function runAfterHookWithin(write: Write<'stored'>): Promise<void> {
 /**
  * Runs steps and the `after` hooks in one transaction: both happen, or none. The database may run them more than once.
  * @throws ConflictError within another transaction, where the item has another version by now: that is undone.
+ * TypeError for a hook that has changed the item itself.
  */
 export async function runWithHooks(
   write: WriteState,
@@ -89,8 +90,22 @@ export async function runWithHooks(
   } catch (error) {
     if (!(error instanceof Contested)) throw error
     write.stored = undefined
+    await requireOtherWriter(write)
   }
   return write
+}
+
+/** @throws TypeError where nobody else has changed the item: another attempt would end as this one. */
+async function requireOtherWriter({ call, current }: WriteState): Promise<void> {
+  const { collection } = call.target
+  const store = call.storeOf(collection)
+  // A hash is the same again where others have changed the item twice.
+  if (!current || store.hashesValues) return
+  const now = await store.get(current.id, call.storeOptions)
+  if (now?.version !== current.version) return
+  throw new TypeError(
+    `${collection.name}: a hook before ${call.operation} has changed the item that it is about, in one transaction with that. Let it change its value, or do both in an action with transaction: true`,
+  )
 }
 
 function findHooks({ call, current }: WriteState) {
