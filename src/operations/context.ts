@@ -197,9 +197,10 @@ export class CallContext implements ListOptions {
 
   /** Tells the entity tags of this format, and of these properties, from those of others. */
   get variant(): string {
-    const { negotiated, target } = this
-    const format = negotiated ? variantOf(negotiated) : ''
-    const tag = target?.collection?.view?.tag
+    const format = this.negotiated ? variantOf(this.negotiated) : ''
+    const collection = this.target?.collection
+    const lacksContents = collection?.blobs && !this.can(collection, 'download')
+    const tag = (collection?.view?.tag ?? '') + (lacksContents ? '-' : '')
     return tag ? `${tag}.${format}` : format
   }
 

@@ -118,18 +118,17 @@ async function toNested(
   { include, fields }: Pick<Include, 'fields'> & { readonly include: readonly Include[] },
 ): Promise<NestedItem[]> {
   const names = findNames(include)
-  const { blobs, hidden, view } = context.target.collection
+  const { blobs, hidden } = context.target.collection
+  const tag = context.variant
   if (!fields && (context.inProcess || (!blobs && hidden.size === 0)))
-    return items.map(stored => new NestedItem(stored, stored.item, names, view?.tag))
+    return items.map(stored => new NestedItem(stored, stored.item, names, tag))
   if (context.inProcess) {
     const pick = picker(fields ?? [])
     return items.map(stored => new NestedItem(stored, pick(stored.item), names))
   }
   requireInlineLimit(context, items, fields)
   const readable = await toReadableItems(context, items, fields)
-  return items.map(
-    (stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names, view?.tag),
-  )
+  return items.map((stored, at) => new NestedItem(stored, readable[at] ?? stored.item, names, tag))
 }
 
 /** Reads the relations of a level. @returns how many of the items, from the first on, have all that they include. */
