@@ -102,6 +102,11 @@ describe.each(Object.keys(DATABASES))('%s', name => {
     expect(tasks.text).toBe(
       '[{"id":1,"project":{"name":"of ann"}},{"id":2,"project":{"name":"of ann"}},{"id":3,"project":null}]',
     )
+    // Nothing is there in the place of what comes first.
+    const last = await get('tasks?include=project&fields=id,project.name', 'bob tasks')
+    expect(last.text).toBe(
+      '[{"id":1,"project":null},{"id":2,"project":null},{"id":3,"project":{"name":"of bob"}}]',
+    )
     const through = await get('tasks?include=comments&fields=id,comments.text', 'bob tasks')
     expect(through.text).toContain('{"id":1,"comments":[{"text":"on 1"}]}')
     const own = await get('projects?include=tasks&fields=name,tasks.id', 'bob tasks')

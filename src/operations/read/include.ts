@@ -180,7 +180,8 @@ async function readLevel(
     const start = end
     end += page.items.length
     if (end > complete) break
-    parts.push(many ? found.slice(start, end) : (found[start] ?? null))
+    if (many) parts.push(found.slice(start, end))
+    else parts.push((start < end && found[start]) || null)
   }
   const nothing = many ? NOTHING : null
   let count = 0
