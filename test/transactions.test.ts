@@ -239,6 +239,47 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     await api.close()
   })
 
+  it.each(['a program', 'a request'])(
+    'a file that is kept after its transaction has ended, of %s, is removed',
+    async who => {
+      const { api, products, blobs } = await opened()
+      const { id } = await api.collection(products).create({ name: 'a', stock: 1 })
+      const { put } = blobs
+      const limit = new AbortController()
+      let wasKept = false
+      blobs.put = async (...input) => {
+        limit.abort(DECLINED)
+        await new Promise(resolve => setTimeout(resolve, 20))
+        const stored = await put(...input)
+        wasKept = true
+        return stored
+      }
+      const photo = Buffer.from('late').toString('base64')
+      const { signal } = limit
+      if (who === 'a program') {
+        const values = { name: 'b', stock: 1, photo: { data: photo } }
+        const undone = api.transaction(tx => tx.collection(products).create(values), { signal })
+        await expect(undone).rejects.toBe(DECLINED)
+      } else {
+        const body = JSON.stringify({ photo, stock: 1 })
+        const headers = { 'content-type': 'application/json' }
+        const address = `http://shop.example/products/${id}/show`
+        await api
+          .fetch(new Request(address, { method: 'POST', body, headers, signal }))
+          .catch(() => undefined)
+      }
+      await expect.poll(() => wasKept).toBe(true)
+      const keys = async () => {
+        const found: string[] = []
+        for await (const { key } of blobs.keys()) found.push(key)
+        return found
+      }
+      await expect.poll(keys).toEqual([])
+      expect(await api.collection(products).list().toArray()).toHaveLength(1)
+      await api.close()
+    },
+  )
+
   it('ends after workTime, or when its signal is aborted', async () => {
     const { api, products } = await opened(100)
     const hanging = api.transaction(async tx => {

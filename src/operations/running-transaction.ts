@@ -17,6 +17,7 @@ export class RunningTransaction {
   readonly #afterCommit: (() => Awaitable<void>)[] = []
   readonly #atEnd: (() => Awaitable<void>)[] = []
   #work: Work | undefined
+  #isUndone = false
   /** The first error of a part that is not whole, in an object: any value may be thrown. */
   #failure: { readonly error: unknown } | undefined
 
@@ -72,14 +73,16 @@ export class RunningTransaction {
     this.#afterCommit.push(work)
   }
 
-  /** Does work at the end in any case, after that of {@link afterCommit}. */
-  atEnd(work: () => Awaitable<void>): void {
+  /** Does work at the end in any case, after that of {@link afterCommit}; at once where the transaction is undone by then. */
+  atEnd(work: () => Awaitable<void>): Awaitable<void> {
+    if (this.#isUndone) return work()
     this.#atEnd.push(work)
   }
 
   /** @param committed `undefined` where nobody knows: then nothing of it is done. */
   async end(committed: boolean | undefined): Promise<void> {
     if (this.#work) endWork(this.#work)
+    this.#isUndone = committed === false
     if (committed === undefined) return
     for (const work of [...(committed ? this.#afterCommit : []), ...this.#atEnd]) await work()
   }

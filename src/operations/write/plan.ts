@@ -330,6 +330,12 @@ export async function updateItem(
   const write = new WriteState(call, transaction)
   write.current = current
   write.body = changes
-  const { stored = current } = await runSteps(compileWrites(call.target.collection).update, write)
-  return stored
+  try {
+    const { stored = current } = await runSteps(compileWrites(call.target.collection).update, write)
+    return stored
+  } catch (error) {
+    // The transaction may have ended without it, and the request with that.
+    if (transaction) await call.uploads?.discard(transaction)
+    throw error
+  }
 }
