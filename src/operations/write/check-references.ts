@@ -146,7 +146,7 @@ async function requireFound(
  * database itself keeps these references.
  * @throws HttpError 400 for those that the database refuses
  */
-export async function lockReferences(
+export async function guardReferences(
   write: WriteState,
   steps: readonly WriteStep[],
 ): Promise<WriteState> {

@@ -111,7 +111,7 @@ export function runsAfter(
 }
 
 /** Whether references need a transaction of their own. */
-function locks({ guarded, hooks }: CollectionDefinition, isUpdate = false): boolean {
+function guards({ guarded, hooks }: CollectionDefinition, isUpdate = false): boolean {
   return guarded.size > 0 && (isUpdate || !hooks.transaction)
 }
 
@@ -129,8 +129,8 @@ function createItem(
     .check(hasHook && refers && refs.requireReferences, 400)
     .within(hooks.transaction && around.runWithHooks, [], whole =>
       completeNewItem(whole, collection).within(
-        locks(collection) && refs.lockReferences,
-        [],
+        guards(collection) && refs.guardReferences,
+        [400],
         atomic =>
           requireStorable(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
@@ -210,8 +210,8 @@ function changeItem(
     .check(hasHook && refers && refs.requireReferences, 400)
     .within(!isUpdate && hooks.transaction && around.runWithHooks, [], whole =>
       completeChange(whole, collection, operation).within(
-        locks(collection, isUpdate) && refs.lockReferences,
-        [],
+        guards(collection, isUpdate) && refs.guardReferences,
+        [400],
         atomic =>
           requireStorableChange(atomic, collection)
             .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
