@@ -85,8 +85,9 @@ async function open(store: () => Store) {
   for (const task_id of [1, 3])
     await all.collection(comments).create({ text: `on ${task_id}`, task_id })
   calls.length = 0
-  const get = async (path: string, who?: string) => {
-    const headers = new Headers(who === undefined ? {} : { authorization: `Name ${who}` })
+  const get = async (path: string, who?: string, init?: Record<string, string>) => {
+    const headers = new Headers(init)
+    if (who !== undefined) headers.set('authorization', `Name ${who}`)
     const answer = await fetchChecked(api, new Request(`http://x/${path}`, { headers }))
     return { status: answer.status, text: await answer.text(), headers: answer.headers }
   }
@@ -123,6 +124,20 @@ describe.each(Object.keys(DATABASES))('%s', name => {
     expect(await found('project.owner=bob', 'ann tasks')).toBe('')
     const count = await get('tasks/count?project.owner=bob', 'ann tasks')
     expect(count.text).not.toContain('1')
+  })
+
+  test('a total is no estimate where filters reach rows that the principal may not see', async () => {
+    const { get } = await start()
+    const counted = async (path: string) => {
+      const { headers } = await get(path, 'ann tasks plans', { prefer: 'count=estimated' })
+      return [headers.get('x-result-count'), headers.get('preference-applied')]
+    }
+    expect(await counted('tasks?plan.code=x')).toEqual(['2', 'count=estimated'])
+    expect(await counted('tasks?project.name=of%20bob')).toEqual(['0', null])
+    expect(await counted('comments?where={"not":{"task.project.name":"x"}}')).toEqual(['2', null])
+    const prefer = { prefer: 'count=estimated' }
+    const number = await get('tasks/count?project.name=of%20bob', 'ann tasks', prefer)
+    expect([number.text, number.headers.get('preference-applied')]).toEqual(['{"count":0}', null])
   })
 
   test('field rules hold at each level, and write-only fields are nowhere', async () => {

@@ -259,7 +259,7 @@ class ProgramList implements List<ProgramItem> {
     return this.#perform(async (context, query) => {
       const { slice, position } = typeof at === 'number' ? this.#start(query, at) : at
       const store = context.storeOf(this.#collection)
-      const mode = wantsTotal ? chooseTotalMode(context) : 'none'
+      const mode = wantsTotal ? chooseTotalMode(context, query) : 'none'
       const page = await store.list(query, slice, mode, context.storeOptions)
       const items = await createItemMapper(context, query)(page.items)
       return { ...page, query, slice, position, stored: page.items, items }

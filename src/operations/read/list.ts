@@ -35,6 +35,7 @@ import {
 } from './include.ts'
 import { prepareQuery } from './prepare-query.ts'
 import { compileReaders } from './readers.ts'
+import { listReached } from './related.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
@@ -77,7 +78,7 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
     if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
       return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
-    const mode = chooseTotalMode(context)
+    const mode = chooseTotalMode(context, selection)
     return andThen(store.list(selection, slice, mode, context.listOptions), page =>
       levels
         ? buildNestedResult(context, selection, request, page, mode, levels)
@@ -127,7 +128,7 @@ async function headOfPage(
   query: ParsedQuery,
   request: ListRequest,
 ): Promise<OperationResult> {
-  const mode = chooseTotalMode(context)
+  const mode = chooseTotalMode(context, query)
   const store = context.storeOf(context.target.collection)
   const total = await store.count(query, mode, context.listOptions)
   return {
@@ -244,7 +245,7 @@ export async function count(
   query: ParsedQuery,
 ): Promise<OperationResult> {
   const preferred = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
-  const mode = allowedMode(context, preferred)
+  const mode = allowedMode(context, preferred, query)
   const selection = await prepareQuery(context, query)
   const store = context.storeOf(context.target.collection)
   const number = await store.count(selection, mode, context.listOptions)
@@ -352,14 +353,20 @@ function varyOf({ namesPage }: ListRequest): readonly string[] {
 }
 
 /** Replaces an estimate, which counts hidden items too, by an exact count where a row policy applies. */
-function allowedMode(context: OperationContext, mode: TotalMode): TotalMode {
+function allowedMode(
+  context: OperationContext,
+  mode: TotalMode,
+  { related = [] }: ParsedQuery,
+): TotalMode {
   if (mode !== 'estimated') return mode
-  return buildRowFilter(context, context.target.collection) ? 'exact' : mode
+  const collections = [context.target.collection, ...listReached(context, related)]
+  return collections.some(each => buildRowFilter(context, each)) ? 'exact' : mode
 }
 
 /** Chooses how the total of a list is counted. */
-export function chooseTotalMode(context: OperationContext): TotalMode {
-  return allowedMode(context, context.preferences.count ?? context.target.collection.total)
+export function chooseTotalMode(context: OperationContext, query: ParsedQuery): TotalMode {
+  const { preferences, target } = context
+  return allowedMode(context, preferences.count ?? target.collection.total, query)
 }
 
 /** Adds `Preference-Applied` where the client preferred this way to count. */

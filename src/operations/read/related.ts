@@ -59,6 +59,14 @@ function listFiltered(filters: readonly ParsedFilter[]): Relation[] {
   })
 }
 
+/** Lists the collections that filters reach. */
+export function listReached(
+  context: OperationContext,
+  filters: readonly ParsedFilter[],
+): CollectionDefinition[] {
+  return listFiltered(filters).map(relation => findCollection(context, relation))
+}
+
 /**
  * Makes filters of the store's kind of those through relations. By them the client lists the related collections.
  * @throws HttpError 401, 403 for a collection that it may not list.

@@ -243,7 +243,8 @@ async function requireUnchangedList(call: OperationContext, selection: ParsedQue
   if (!ifMatch && !ifNoneMatch) return
   const store = call.storeOf(target.collection)
   const slice = { limit: maxLimit, offset: 0 }
-  const page = await store.list(selection, slice, chooseTotalMode(call), call.listOptions)
+  const mode = chooseTotalMode(call, selection)
+  const page = await store.list(selection, slice, mode, call.listOptions)
   // The tag of a part is of no use: the rest could have changed.
   const current = page.more
     ? {}
