@@ -189,12 +189,14 @@ function seeThrough(
   transaction: RunningTransaction | undefined,
 ): RowFilter | undefined {
   const name = references.get(field)?.collection ?? ''
-  const parent = context.target.version.collections.get(name)
+  const { version } = context.target
+  const parent = version.collections.get(name)
   if (!parent) throw new TypeError(`visible goes through ${name}, which is not in the api`)
   const rows = buildRowFilter(context, parent, transaction)
   if (!rows) return undefined
   const store = context.storeOf(parent, transaction)
-  const within = { name, store, fields: parent.shape.fields, where: rows.where }
+  const { fields } = parent.shape
+  const within = { name: `${version.name} ${name}`, store, fields, where: rows.where }
   return {
     where: [createWithin([field], within)],
     sees: item => {

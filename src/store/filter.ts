@@ -45,7 +45,7 @@ export interface NotFilter {
 
 /** Items of a store of the same database, by their filters: see `Store.database`. */
 export interface Within {
-  /** The collection's name: it stands for the store where filters are compared as text. */
+  /** The names of the version and the collection: they stand for the store where filters are compared as text. */
   readonly name: string
   readonly store: FilteredStore
   readonly fields: Fields

@@ -412,6 +412,40 @@ test('filters over two databases are refused, and include reads both', async () 
   await shop.close()
 })
 
+test('a remembered total is that of a version, where another one has other related items', async () => {
+  const store = (await DATABASES.SQLite?.()) ?? memoryStore
+  const cars = defineCollection({
+    name: 'cars',
+    id: 'integer',
+    schema: z.object({ color: z.string() }),
+    store: store(),
+  })
+  const optionsOf = () =>
+    defineCollection({
+      name: 'options',
+      id: 'integer',
+      schema: z.object({ car_id: z.int(), label: z.string() }),
+      store: store(),
+      parents: { car_id: 'cars' },
+    })
+  const versions = [1, 2].map(version => ({ version, collections: [cars, optionsOf()] }))
+  const api = defineApi({ versions })
+  const send = async (path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = body && { method: 'POST', headers, body: JSON.stringify(body) }
+    return api.fetch(new Request(`http://x/${path}`, init))
+  }
+  for (const color of ['red', 'blue', 'green']) await send('v1/cars', { color })
+  for (const car_id of [1, 2, 3]) await send('v1/options', { car_id, label: 'GPS' })
+  await send('v2/options', { car_id: 1, label: 'GPS' })
+  const count = async (version: string) => {
+    const { headers } = await send(`${version}/cars?options.label=GPS&limit=1`)
+    return headers.get('x-result-count')
+  }
+  expect([await count('v1'), await count('v2'), await count('v1')]).toEqual(['3', '1', '3'])
+  await api.close()
+})
+
 test("json-server's _embed and _expand include, also in an item", async () => {
   const posts = defineCollection({
     name: 'posts',

@@ -109,7 +109,7 @@ function resolveThrough(
   const collection = findCollection(context, relation)
   const rows = buildRowFilter(context, collection)
   return createWithin([from], {
-    name: collection.name,
+    name: `${context.target.version.name} ${collection.name}`,
     store: context.storeOf(collection),
     fields: collection.shape.fields,
     where: [...(rows?.where ?? []), ...where.map(each => resolve(context, each))],
