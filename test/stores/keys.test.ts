@@ -234,6 +234,36 @@ describe.each(DATABASES)('%s', (_name, open) => {
     expect([await hens.count(), await eggs.count()]).toEqual([0, 0])
   })
 
+  test('a table with a store of its own in each version: its rows are deleted once', async () => {
+    const db = await open()
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ name: z.string() }),
+      store: sqlStore({ db, table: newTable(), create: true }),
+      operations: ['list', 'read', 'create', 'delete', 'deleteMany'],
+    })
+    const table = newTable()
+    const options = () =>
+      defineCollection({
+        name: 'options',
+        schema: z.object({ car_id: z.string() }),
+        store: sqlStore({ db, table, create: true }),
+        references: { car_id: { collection: 'cars', onDelete: 'cascade' } },
+      })
+    const api = defineApi({
+      versions: [1, 2].map(version => ({ version, collections: [cars, options()] })),
+    })
+    const { v1, v2 } = api.versions
+    const [own, other] = [v1?.collection('cars'), v2?.collection('options')]
+    for (const many of [false, true]) {
+      const id = String((await own?.create({ name: 'A' }))?.id)
+      for (const version of [v1, v2]) await version?.collection('options').create({ car_id: id })
+      if (many) await own?.deleteMany({ id }, { maxAffected: 1 })
+      else await own?.delete(id)
+      expect(await other?.count()).toBe(0)
+    }
+  })
+
   test('rows of one table that refer to each other are deleted by their keys', async () => {
     const db = await open()
     const cars = defineCollection({

@@ -4,8 +4,8 @@ import { takeTurn } from '../../base/turns.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { deleteSet, MAX_SET } from '../../store/sets.ts'
-import type { Stored } from '../../store/store.ts'
+import { deleteSet, findSet, MAX_SET } from '../../store/sets.ts'
+import type { Store, Stored, StoreOptions } from '../../store/store.ts'
 import { findAllDoomed, findDoomed } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
 import { Contested } from './store.ts'
@@ -66,7 +66,7 @@ export function conflictOf({ target }: Write['call']): ConflictError {
 
 /**
  * Deletes items in sets.
- * @param circular whether they refer to each other: the database may have deleted some with others.
+ * @param circular whether they refer to each other: then they are deleted one by one.
  * @returns whether all were still at their versions.
  */
 async function deleteSets(
@@ -82,15 +82,26 @@ async function deleteSets(
     const store = call.storeOf(collection, transaction)
     // Without sets some may be deleted before one is contested.
     progress.begun ||= !store.deleteAll
-    const [first] = set
-    const isGone = circular && first && !(await store.get(first.id, call.storeOptions))
-    if (!isGone && !(await deleteSet(store, set, call.storeOptions))) return false
+    if (!(await deleteFound(store, set, call.storeOptions))) return false
     progress.begun = true
     const { blobs } = collection
     const contents = set.flatMap(each => each.contents)
     if (blobs) await write.afterCommit(() => removeContents(blobs, contents))
   }
   return true
+}
+
+/** Deletes a set. What is gone by then was deleted with others: by the database, or by another store of its table. */
+async function deleteFound(
+  store: Store,
+  set: readonly Doomed[],
+  options: StoreOptions,
+): Promise<boolean> {
+  if (await deleteSet(store, set, options)) return true
+  const ids = set.map(({ id }) => id)
+  const found = await findSet(store, ids, options)
+  const left = set.filter((_, at) => found[at])
+  return left.length < set.length && (left.length === 0 || deleteSet(store, left, options))
 }
 
 /**
