@@ -58,6 +58,7 @@ describe('a collection with hideExistence', () => {
     store: memoryStore(),
     id: 'integer',
     parents: { secret_id: 'secrets' },
+    search: ['text'],
   })
   const { fetch } = defineApi({ collections: [secrets, notes], schemes, pages: html })
   const made = ask(fetch, '/secrets', as('root', 'admin'), { text: 'a' })
@@ -83,6 +84,18 @@ describe('a collection with hideExistence', () => {
     expect(hidden?.status).toBe(none?.status)
     if (target !== '/secrets/1/notes') expect(shape(hidden)).toEqual(shape(none))
   })
+
+  test.each(['/notes', '/notes/1', '/notes/search?q=b'])(
+    'the page %s leads nobody there who may not read it',
+    async target => {
+      await made
+      await ask(fetch, '/notes', as('root', 'admin'), { secret_id: 1, text: 'b' })
+      const page = async (who: Record<string, string>) =>
+        (await ask(fetch, target, { accept: 'text/html', ...who })).text
+      expect(await page(as('bob'))).not.toContain('/secrets')
+      expect(await page(as('root', 'admin'))).toContain('href="/secrets/1"')
+    },
+  )
 
   test.each([
     ['as JSON', '/secrets', {}],

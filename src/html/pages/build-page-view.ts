@@ -296,7 +296,7 @@ function listFormats(target: CollectionTarget, { context: { api }, href }: Build
 
 function createLinkFinder(
   target: CollectionTarget,
-  { href, labels }: Builder,
+  { context, href, labels }: Builder,
 ): PageView['findLink'] {
   const { version, collection } = target
   return (field, value) => {
@@ -305,6 +305,7 @@ function createLinkFinder(
       ? collection
       : version.collections.get(collection.references.get(field)?.collection ?? '')
     if (!to?.operations.has('read')) return undefined
+    if (to.hideExistence && !context.can(to, 'read')) return undefined
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     const id = parseId(to, String(value))
     if (id === undefined) return undefined
