@@ -766,6 +766,26 @@ it.each([
   expect(define).toThrow(TypeError)
 })
 
+it('a version without a binary property shows nothing of it, and a PUT there keeps it', async () => {
+  const store = memoryStore()
+  const photos = { name: 'photos', id: 'integer', store } as const
+  const before = defineCollection({ ...photos, schema: z.object({ comment: z.string() }) })
+  const after = defineCollection({ ...photos, schema: Photo, blobs: memoryBlobs() })
+  const versions = [
+    { version: 1, collections: [before] },
+    { version: 2, collections: [after] },
+  ]
+  const handler = await openHandler('fetch', defineApi({ versions }))
+  open.push(handler)
+  const json = { comment: 'A', photo_data: BASE64 }
+  expect((await handler.request('/v2/photos', { method: 'POST', json })).status).toBe(201)
+  const { json: shown } = await handler.request('/v1/photos/1')
+  expect(Object.keys(Object(shown))).toEqual(['id', 'comment', 'created_at', 'updated_at'])
+  await handler.request('/v1/photos/1', { method: 'PUT', json: { ...Object(shown), comment: 'B' } })
+  const { json: kept } = await handler.request('/v2/photos/1')
+  expect(kept).toMatchObject({ comment: 'B', photo_url: expect.stringContaining('/v2/photos/1') })
+})
+
 it('a content has one address, below a parent too', async () => {
   const cars = defineCollection({
     name: 'cars',

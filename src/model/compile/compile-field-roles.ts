@@ -16,6 +16,7 @@ import {
   recordOf,
   TEXT,
 } from '../../options.ts'
+import { listBlobFields } from '../../schema/blob.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Store } from '../../store/store.ts'
 import type { Declaration } from '../types/declaration.ts'
@@ -217,9 +218,11 @@ export function toInputFields(
 export function hideFromVersions(versions: readonly VersionDefinition[]): VersionDefinition[] {
   const byStore = new Map<Store, readonly string[]>()
   for (const { collections } of versions) {
-    for (const { store, hidden, fieldAccess = [] } of collections.values()) {
+    for (const { store, shape, hidden, fieldAccess = [] } of collections.values()) {
       const limited = [...fieldAccess].flatMap(([name, { read }]) => (read ? [name] : []))
-      byStore.set(store, [...(byStore.get(store) ?? []), ...hidden, ...limited])
+      // A version without the property would show where its content lies.
+      const blobs = listBlobFields(shape.fields)
+      byStore.set(store, [...(byStore.get(store) ?? []), ...hidden, ...limited, ...blobs])
     }
   }
   const hide = (definition: CollectionDefinition): CollectionDefinition => {
