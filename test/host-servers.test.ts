@@ -2,7 +2,8 @@
 
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import express from 'express'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -88,6 +89,40 @@ test.each([
   const api = defineApi({ collections: [cars], ...options })
   const answer = await api.fetch(new Request(`https://a.example${path}?x=1`))
   expect(await answer.text()).toContain(`Nothing exists at \\"${shown}\\"`)
+})
+
+describe('a mount that puts its prefix back as soon as the api returns, as koa-mount does', () => {
+  const mounted = (waits: boolean) => {
+    const { handler } = photosApi().api
+    return hosted(async (request, response) => {
+      const { url } = request
+      if (waits) await null // as any asynchronous middleware before it
+      request.url = url.replace('/api', '')
+      handler(request, response)
+      await null
+      request.url = url
+    })
+  }
+  const head =
+    'POST /api/photos HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
+
+  const get = 'GET /api/photos HTTP/1.1\r\nHost: a\r\n\r\n'
+
+  test.each([
+    ['a body that comes later than its head', [`${head}\r\n`, '{}'], true, ['201']],
+    ['a request behind another', [`${get}${head}\r\n{}`], false, ['200', '201']],
+  ])('%s', async (_, parts, waits, statuses) => {
+    const socket = connect(await mounted(waits), '127.0.0.1')
+    closing.push(() => socket.destroy())
+    let received = ''
+    for (const part of parts) {
+      socket.write(part)
+      await setTimeout(50)
+    }
+    const find = () => Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)
+    while (find().length < statuses.length) received += (await once(socket, 'data'))[0]
+    expect(find()).toEqual(statuses)
+  })
 })
 
 describe('100 Continue is sent where the body is wanted', () => {

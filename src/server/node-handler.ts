@@ -38,19 +38,21 @@ type HostRequest = IncomingMessage & {
 
 export function nodeHandler(runtime: ServerRuntime): Handler {
   return (request, response, next) => {
+    // Read at once: koa-mount puts its prefix back as soon as this returns.
+    const { url } = request
     if (response.socket === null && queued.has(response)) {
       // Node gives it the connection when the answers before it are sent.
       response.once('socket', async (socket: Socket) => {
         await takeTurn()
         if (!socket.destroyed && !takenOver.has(response))
-          answerTo(runtime, request, response, next)
+          answerTo(runtime, request, response, url, next)
       })
     } else {
       noteArrival()
       // Node delivers what arrived with the head right after the listener returns: then it is read without a promise.
       if (request.readableLength === 0 && readsBody(request.method ?? 'GET'))
-        process.nextTick(answerTo, runtime, request, response, next)
-      else answerTo(runtime, request, response, next)
+        process.nextTick(answerTo, runtime, request, response, url, next)
+      else answerTo(runtime, request, response, url, next)
     }
   }
 }
@@ -59,9 +61,10 @@ function answerTo(
   runtime: ServerRuntime,
   request: IncomingMessage,
   response: ServerResponse,
+  url: string | undefined,
   next: Parameters<Handler>[2],
 ): void {
-  const received = new NodeRequest(runtime.api, request, response)
+  const received = new NodeRequest(runtime.api, request, response, url)
   const send = (answer: HttpResponse | undefined) => {
     if (answer) return sendAnswer(request, received.unread, response, answer)
     // On the next tick: an error that it throws belongs to the host server.
@@ -95,8 +98,8 @@ class NodeRequest implements ReceivedRequest {
   readonly #body: NodeBody | undefined
   #controller: AbortController | undefined
 
-  constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse) {
-    const { url = '/', originalUrl, socket } = request
+  constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse, url = '/') {
+    const { originalUrl, socket } = request
     this.method = request.method ?? 'GET'
     this.target = url
     this.prefix = typeof originalUrl === 'string' ? prefixOf(originalUrl, url) : ''
