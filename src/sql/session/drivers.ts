@@ -104,8 +104,8 @@ export interface PreparePostgresOptions {
   readonly onError?: ((error: Error) => void) | undefined
   /**
    * After how many milliseconds without a byte a connection is closed: after a failover it may never end by
-   * itself. It must be longer than any statement takes: than the `timeout` of the stores, and than an index
-   * that `create` makes. Default 60,000.
+   * itself. It must be longer than any statement takes: than the `timeout` of the stores, than an index that
+   * `create` makes, and than your own on this pool. A connection that only listens is closed too. Default 60,000.
    */
   readonly socketTimeout?: number | undefined
 }
