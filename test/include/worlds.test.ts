@@ -21,3 +21,8 @@ test('200 questions in worlds at random have the same right answer in each store
   expect(telling).toBeGreaterThan(40)
   expect(refused).toBeGreaterThan(20)
 })
+
+test('1,500 questions in worlds at random have the right answer in memory', async () => {
+  const { asked } = await askWorlds({ memory: () => memoryStore() }, 1500)
+  expect(asked).toBe(1500)
+})
