@@ -337,6 +337,12 @@ test('a prepared client answers programs beside as pg does: promises, callbacks,
     expect(await client.query({ text: 'select $1::int as one', values: [1] })).toMatchObject({
       rows,
     })
+    // A wrapper hands on a callback that it was not given; a configuration is used again.
+    const ask = client.query.bind(client) as (...input: unknown[]) => Promise<unknown>
+    const prepared = Object.freeze({ name: 'one', text: 'select $1::int as one' })
+    expect(await ask('select $1::int as one', [1], undefined)).toMatchObject({ rows })
+    expect(await ask(prepared, [1], undefined)).toMatchObject({ rows })
+    expect(await ask(prepared, [1])).toMatchObject({ rows })
     const called = new Promise(resolve =>
       client.query('select 1 as one', (_error: Error, result: unknown) => resolve(result)),
     )

@@ -72,17 +72,22 @@ export function watchMarkers(client: object, pool: PoolOptions): void {
   const { query } = client
   const cancel = () => sendCancel(client, pool.stream)
   client.query = (...input) => {
-    const [statement] = input
-    const text = typeof statement === 'string' ? statement : Object(statement).text
+    const [statement, values] = input
+    const config = typeof statement === 'string' ? { text: statement } : Object(statement)
+    const { text, submit, callback } = config
     if (isMarker(text)) marked.set(text, { client, pool, told: client.processID, cancel })
     // A cursor is handed back; who gives a callback gets no promise.
-    const { submit, callback = input.at(-1) } = Object(statement)
-    const isPromised = typeof text === 'string' && !submit && typeof callback !== 'function'
+    const isPromised =
+      typeof text === 'string' &&
+      !submit &&
+      ![callback, ...input].some(each => typeof each === 'function')
     if (!isPromised) return query.call(client, ...input)
+    // A copy: pg 8.16 writes the callback into what it is given, which a program may use again.
+    const asked = config === statement ? { ...config, text, values: config.values } : statement
     // The function by which pg fulfils a promise of its own lies in old space, and keeps the rows until a full collection.
     const answer = new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result))
-      query.call(client, ...input, done)
+      query.call(client, asked, values, done)
     })
     return answer.catch(error => {
       // As pg does: the stack leads to who asked, not to the socket.
