@@ -108,7 +108,7 @@ export function createSend(
 
   /** Sends OPTIONS once for each collection: a write is repeated only if its store keeps keys. */
   async function takesKeys(path: string) {
-    const [name = ''] = path.split(/\W/)
+    const [name = ''] = path.split(/[/?]/)
     takers[name] ??= await send('OPTIONS', path).then(
       ({ value }) => /idempotency-?key/i.test(JSON.stringify(value)),
       () => undefined,

@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient, type SendOptions } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { type Stored, scanStore } from '../../src/store-authors/index.ts'
 import { type Fault, openLine, serve } from './line.ts'
 
 const Car = z.object({ price: z.int(), name: z.string().default('') })
@@ -141,6 +142,29 @@ describe('a write is sent again with its key', () => {
     await expect(made).rejects.toThrow('fetch failed')
     expect(requested).toBe('POST OPTIONS ')
     other.close()
+  })
+
+  test('and not where the store of the collection forgets keys, whatever one of a similar name does', async () => {
+    const made = new Map<unknown, Stored>()
+    const forgetful = scanStore({
+      all: () => made.values(),
+      put: item => made.set(item.id, item),
+      remove: item => made.delete(item.id),
+    })
+    const kept = defineCollection({ name: 'car-parts', schema: Car, store: memoryStore() })
+    const lost = defineCollection({ name: 'car-events', schema: Car, store: forgetful })
+    const both = defineApi({ collections: { 'car-parts': kept, 'car-events': lost } })
+    const behind = await serve(both.handler)
+    const between = await openLine(behind.url)
+    const similar = createClient<typeof both>(between.url)
+    between.next('drop')
+    await similar['car-parts'].create({ price: 1 })
+    between.next('drop')
+    await expect(similar['car-events'].create({ price: 1 })).rejects.toThrow('fetch failed')
+    expect(await similar['car-events'].count()).toBe(1)
+    await between.close()
+    await behind.close()
+    await both.close()
   })
 })
 
