@@ -1,5 +1,5 @@
 // The page of a change that came too late: mine beside theirs, and nothing that its reader may not see.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
 import {
@@ -245,4 +245,19 @@ describe('the page of a change that came too late', () => {
     expect([answer.status, comparedOn(page), formsOf(page)]).toEqual([412, [], []])
     expect(page).toContain('412 Precondition Failed')
   })
+})
+
+test('a required text that was empty already may stay so after an error', async () => {
+  const schema = Car.extend({ notes: z.string() })
+  const { visit, submit, conflict, own } = await lot({ schema })
+  await own.patch(1, { notes: '' })
+  const isRequired = (page: string) => /<input[^>]* name="notes"[^>]* required/.test(page)
+
+  expect(isRequired((await visit('/cars/1')).page)).toBe(false)
+  const late = await conflict({ doors: '3' }, { color: 'blue' })
+  expect(isRequired(late)).toBe(false)
+  const refused = await submit(late, 'Save mine', { doors: 'many' })
+  expect([refused.status, isRequired(refused.page)]).toEqual([400, false])
+  expect((await submit(late, 'Save mine')).status).toBe(303)
+  expect(await own.read(1)).toMatchObject({ doors: 3, notes: '' })
 })

@@ -28,8 +28,6 @@ export interface FormOptions {
 /** What the controls of one form share. */
 interface Drawing {
   readonly action: FormAction
-  /** Whether the form began with the values of an item. */
-  readonly hasItem: boolean
   /** The issues at each control, by its path. */
   readonly issues: ReadonlyMap<string, readonly ErrorEntry[]>
   /** The path of the first control with an issue, which gets the focus. */
@@ -53,7 +51,7 @@ export function printForm(options: FormOptions): Markup {
   const isInvalid = ({ path }: Control) =>
     [...issues.keys()].some(each => path === each || path.startsWith(`${each}.`))
   const focus = flatten(ordered).find(isInvalid)?.path
-  const drawing = { action, hasItem: item !== undefined, issues, focus }
+  const drawing = { action, issues, focus }
   const look = kind === 'delete' ? 'danger' : kind === 'action' && controls.length === 0 && 'quiet'
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
@@ -90,7 +88,7 @@ function printControl(drawing: Drawing, control: Control, inRequired: boolean): 
   // A text that is empty already, a list without elements and the present file satisfy `required`.
   const mayStayBlank =
     (field.kind === 'blob' && text !== '') ||
-    (field.kind === 'string' && text === '' && drawing.hasItem) ||
+    (field.kind === 'string' && text === '' && action.kind === 'change') ||
     reading === 'lines'
   const hint = isKept ? 'empty: unchanged' : describeControl(field, reading)
   const described = [hint && `${id}-hint`, messages && `${id}-issue`].filter(Boolean).join(' ')
