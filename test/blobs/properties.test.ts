@@ -536,6 +536,15 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect((await handler.request(path, { headers: headers(tag) })).status).toBe(status)
   })
 
+  it('a 304 to a range says nothing of a part: caches add its headers to the whole that they keep', async () => {
+    const { handler, create, pathOf } = await start()
+    const path = pathOf((await create()).photo_url)
+    const tag = (await handler.request(path)).headers.get('etag') ?? ''
+    const headers = { 'if-none-match': tag, range: 'bytes=0-1' }
+    const answer = await handler.request(path, { headers })
+    expect([answer.status, answer.headers.get('content-range')]).toEqual([304, null])
+  })
+
   it('OPTIONS describes the download, and no filter by contents', async () => {
     const { handler, create } = await start()
     const { id } = await create()

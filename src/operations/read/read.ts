@@ -164,11 +164,13 @@ export async function download(context: OperationContext): Promise<OperationResu
     range !== undefined &&
     !suppressed &&
     rangeHolds(preconditions.ifRange, validators)
-  const part = applies ? parseByteRange(range, record.size) : undefined
-  // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
-  if (part === 'unsatisfiable' && evaluate(preconditions, method, validators) === 'proceed')
-    throw unsatisfiable(record)
-  if (!part || part === 'unsatisfiable')
+  // Conditions come first (RFC 9110 §14.2): their answer is made after the operation, and is of no part.
+  const part =
+    applies && evaluate(preconditions, method, validators) === 'proceed'
+      ? parseByteRange(range, record.size)
+      : undefined
+  if (part === 'unsatisfiable') throw unsatisfiable(record)
+  if (!part)
     return { ...common, representation: { ...whole, data: contentOf(collection.blobs, record) } }
   const data = contentOf(collection.blobs, record, part)
   const size = part.last - part.first + 1
