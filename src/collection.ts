@@ -255,6 +255,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     relations: new Map<string, never>(),
     guarded: new Set<string>(),
     children: [],
+    addressable: true,
     operations: compileOperations(options),
     actions: compileActions(options),
     hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {}), store),

@@ -2,7 +2,7 @@
 
 import { isObject } from '../base/values.ts'
 import { hashTexts } from '../http/conditional.ts'
-import type { SeeRelation } from '../model/compile/relations.ts'
+import { type SeeRelation, seeRelations } from '../model/compile/relations.ts'
 import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
 import { idOf, isUnnamed, type JsonSchema, type PrintedSchemas } from '../schema/json-schema.ts'
 import { printItemType, printSchemaName, toTypeName } from './names.ts'
@@ -70,8 +70,7 @@ export class Components {
     this.isInline = isInline
     this.isLight = isLight
     this.version = version
-    this.see = ({ many, collection }) =>
-      collection.operations.has(many ? 'list' : 'read') ? see(collection) : undefined
+    this.see = seeRelations(see)
   }
 
   /**

@@ -120,7 +120,7 @@ export function* printDocument(
   const api = formats ? { ...whole, formats: findFormats(whole, formats).formats } : whole
   const schemes = describeSchemes(api.schemes)
   const components = new Components({ isLight, version: described, see })
-  const collections = [...described.collections.values()].filter(see)
+  const collections = listSeen(described, see)
   const paths: [string, object][] = []
   for (const route of listPaths(api, { version, see, isLight })) {
     // A path item has QUERY since OpenAPI 3.2.
@@ -159,6 +159,14 @@ export function* printDocument(
   if (schemes.size > 0) shared.push(`"securitySchemes":${print(Object.fromEntries(schemes))}`)
   parts.push(`"components":{${shared.join()}}`)
   return { head: `{"openapi":"${PATCHES[openapi]}",`, tail: `${parts.join()}}` }
+}
+
+/** Lists the collections that a description names, as the client sees them. */
+export function listSeen(
+  { collections }: VersionDefinition,
+  see: PathOptions['see'],
+): readonly CollectionDefinition[] {
+  return [...collections.values()].flatMap(each => (each.addressable && see(each)) || [])
 }
 
 const KINDS: readonly ComponentKind[] = ['schemas', 'parameters', 'headers', 'responses']

@@ -1,5 +1,6 @@
 // `/llms.txt`: an api in one short text, for language models and for people in a hurry (llmstxt.org).
 
+import { CollectionScope, seeRelations } from '../model/compile/relations.ts'
 import { type Route, toUriTemplate } from '../model/compile/routes.ts'
 import type {
   ApiDefinition,
@@ -9,7 +10,7 @@ import type {
 import type { Field, Fields } from '../schema/fields.ts'
 import { OPERATOR_WORDS } from '../store/operators.ts'
 import { hasBatch } from './batch.ts'
-import { listPaths, OPENAPI_PATH, type PathOptions } from './document.ts'
+import { listPaths, listSeen, OPENAPI_PATH, type PathOptions } from './document.ts'
 import { describeSchemes } from './security.ts'
 
 export const GUIDE_PATH = '/llms.txt'
@@ -21,7 +22,8 @@ export function printGuide(
 ): { readonly head: string; readonly tail: string } {
   const { info } = api
   const version = options.version ?? api.defaultVersion
-  const collections = [...version.collections.values()].flatMap(each => options.see(each) ?? [])
+  const collections = listSeen(version, options.see)
+  const known = new Set(collections.map(({ name }) => name))
   const root = version.name === '' ? '' : `/${version.name}`
   const routes = groupRoutes(api, options)
   const description = info.description === undefined ? '' : `\n> ${info.description}\n`
@@ -30,7 +32,9 @@ export function printGuide(
     `The whole, as OpenAPI: ${root}${OPENAPI_PATH}?formats=json. It is short for programs; without \`formats\` it has all.`,
     '',
     ...listRules(api, version, collections),
-    ...collections.flatMap(each => describeCollection(each, routes.get(each.name) ?? [], options)),
+    ...collections.flatMap(each =>
+      describeCollection(each, routes.get(each.name) ?? [], options, known),
+    ),
     '',
   ]
   return { head: `# ${info.title}\n${description}\nAddress: `, tail: tail.join('\n') }
@@ -83,8 +87,9 @@ function describeCollection(
   collection: CollectionDefinition,
   routes: readonly Route[],
   options: PathOptions,
+  known: ReadonlySet<string>,
 ): string[] {
-  const { name, description, actions, relations } = collection
+  const { name, description, actions } = collection
   const paths = routes.map(({ pattern, methods }) => {
     const listed = [...methods].filter(([method]) => method !== 'HEAD' && method !== 'QUERY')
     const words = listed.map(([method, operation]) => {
@@ -96,27 +101,30 @@ function describeCollection(
   const inputs = [...actions.values()].flatMap(({ name: action, inputFields }) =>
     inputFields ? [`Input of ${action}: ${printFields(inputFields)}`] : [],
   )
-  const seen = [...relations.values()].filter(({ collection: other }) => options.see(other))
+  const included = [...new CollectionScope(collection, seeRelations(options.see)).relations.keys()]
   return [
     `## ${name}`,
     '',
     ...(description === undefined ? [] : [description, '']),
     ...paths,
     '',
-    `Item: ${printItem(collection)}`,
+    `Item: ${printItem(collection, name => known.has(name))}`,
     ...inputs,
-    ...(seen.length > 0 ? [`Include: ${seen.map(relation => relation.name).join(', ')}`] : []),
+    ...(included.length > 0 ? [`Include: ${included.join(', ')}`] : []),
     '',
   ]
 }
 
 /** Prints the properties of an item, those that only the server sets with a star. */
-function printItem(collection: CollectionDefinition): string {
+function printItem(
+  collection: CollectionDefinition,
+  isKnown: (collection: string) => boolean,
+): string {
   const { readableFields, inputFields, references } = collection
   const all = new Map([...readableFields, ...inputFields])
   const printed = [...all].map(([name, field]) => {
     const to = references.get(name)
-    const reference = to ? ` → ${to.collection}` : ''
+    const reference = to && isKnown(to.collection) ? ` → ${to.collection}` : ''
     return printField(name, field, inputFields.has(name) ? '' : '*') + reference
   })
   return `{ ${printed.join(', ')} }`

@@ -52,7 +52,7 @@ const listSchemaNames = memoize(({ collections }: VersionDefinition) => {
   const names = all.map((collection): [string, string] => {
     const { name, hideExistence } = collection
     const type = printItemType(collection)
-    const rivals = all.filter(other => !other.hideExistence || hideExistence)
+    const rivals = all.filter(other => other.addressable && (!other.hideExistence || hideExistence))
     const isOne = rivals.every(other => other === collection || printItemType(other) !== type)
     return [name, isOne ? type : `${name}.${type}`]
   })

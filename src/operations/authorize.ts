@@ -3,9 +3,9 @@ import { findAccessRules, insufficientScope, satisfies } from '../auth/access.ts
 import { unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
-import { printPath, type RouteTarget } from '../model/compile/routes.ts'
+import { DOWNLOAD, printPath, type RouteTarget, SEARCH } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
-import { OPERATIONS, type Operation } from '../model/types/operation.ts'
+import type { Operation } from '../model/types/operation.ts'
 import type { CallContext, OperationContext } from './context.ts'
 
 type Caller = Readonly<CallContext>
@@ -49,8 +49,15 @@ export function requireAccess(
 
 /** Whether the principal may do anything to a collection. */
 export function canAnything(context: Caller, collection: CollectionDefinition): boolean {
-  const operations = [...OPERATIONS, ...collection.actions.keys()]
-  return operations.some(operation => context.can(collection, operation))
+  const { operations, actions, search, blobs } = collection
+  const own = [
+    ...operations,
+    ...(search && operations.has('list') ? [SEARCH] : []),
+    ...(blobs && operations.has('read') ? [DOWNLOAD] : []),
+    ...actions.keys(),
+  ]
+  // What lies below its items needs a parent that may be read.
+  return (own.length > 0 ? own : ['read']).some(name => context.can(collection, name))
 }
 
 /** Whether the collection has one of these operations, and the client may do it. */
@@ -100,14 +107,16 @@ function findVersioned(context: Caller, path: string): string | undefined {
   if (version.name === '' || !path.startsWith(`${prefix}/`)) return undefined
   const [name = ''] = path.slice(prefix.length + 1).split(/[/.]/, 1)
   const collection = version.collections.get(name)
-  if (!collection || !context.can(undefined, 'describe') || !isListed(context, collection))
+  if (!collection || !context.can(undefined, 'describe') || !isKnown(context, collection))
     return undefined
   return printPath({ kind: 'collection', version, collection }, formats)
 }
 
-/** Whether the root lists a collection for this client. */
-export function isListed(context: Caller, collection: CollectionDefinition): boolean {
-  return !collection.hideExistence || canAnything(context, collection)
+/** Whether the client may know of a collection: nothing names another one to it. A program knows all of them. */
+export function isKnown(context: Caller, collection: CollectionDefinition): boolean {
+  const { addressable, hideExistence } = collection
+  if (!context.forClient) return true
+  return addressable && (!hideExistence || canAnything(context, collection))
 }
 
 /** Finds the path that a host server or a proxy removes: what `baseUrl` has before the api's prefix. */

@@ -174,7 +174,9 @@ function describeResource(api: ApiDefinition): ServedDocument | undefined {
 }
 
 function listSupportedScopes({ versions, access }: ApiDefinition): string[] {
-  const all = versions.flatMap(({ collections }) => [...collections.values()])
+  const all = versions.flatMap(({ collections }) =>
+    [...collections.values()].filter(({ addressable }) => addressable),
+  )
   const rules = [
     ...[access, ...all.map(collection => collection.access)].flatMap(Object.values<AccessRule>),
     ...all.flatMap(({ fieldAccess = [] }) =>
@@ -298,9 +300,10 @@ function health(api: ApiDefinition): ServedDocument {
     )
     if (fail.length === 0) return toJson({ status: 'ok' })
     // The rest is served: no reason to take the server away. What is missing is in the warning of `open()`.
+    const named = fail.filter(({ hideExistence }) => !hideExistence)
     return toJson({
       status: 'degraded',
-      creates_fail: [...new Set(fail.map(({ name }) => name))],
+      creates_fail: [...new Set(named.map(({ name }) => name))],
     })
   }
 

@@ -17,6 +17,7 @@ import {
   type RouteTarget,
 } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
+import { isKnown } from '../../operations/authorize.ts'
 import type { PageRequest, RequestContext } from '../../operations/context.ts'
 import { listBelow } from '../../operations/read/root.ts'
 import { mayChange } from '../../operations/write/enforce-field-roles.ts'
@@ -203,9 +204,10 @@ function listCollections(
   return [...collections.values()]
     .filter(
       collection =>
-        (!context.principal && !collection.hideExistence) ||
-        context.can(collection, 'list') ||
-        context.can(collection, 'create'),
+        isKnown(context, collection) &&
+        (!context.principal ||
+          context.can(collection, 'list') ||
+          context.can(collection, 'create')),
     )
     .map(collection => ({
       name: collection.name,

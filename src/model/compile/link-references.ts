@@ -25,16 +25,30 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
   const relations = new Map<CollectionDefinition, Map<string, RelationDefinition>>()
   const linked = versions.map(version => ({
     ...version,
-    collections: new Map([...version.collections].map(([name, each]) => [name, link(each)])),
+    collections: new Map(
+      [...version.collections].map(([name, each]) => [name, link(each, version)]),
+    ),
   }))
 
-  function link(collection: CollectionDefinition): CollectionDefinition {
+  function link(
+    collection: CollectionDefinition,
+    { collections }: VersionDefinition,
+  ): CollectionDefinition {
     const own = links.filter(({ child }) => child === collection.store)
     const fields = own.map(({ field }) => field).filter(field => collection.references.has(field))
     const list: Child[] = []
     const related = new Map<string, RelationDefinition>()
     const guarded = new Set(fields)
-    const made = Object.freeze({ ...collection, children: list, relations: related, guarded })
+    const addressable = [...collections.values()].some(
+      each => isReached(each) && (each === collection || each.parents.has(collection.name)),
+    )
+    const made = Object.freeze({
+      ...collection,
+      addressable,
+      children: list,
+      relations: related,
+      guarded,
+    })
     children.set(made, list)
     relations.set(made, related)
     return made
@@ -58,6 +72,11 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
   }
   for (const { child, ...reference } of links) child.relate?.([reference])
   return linked
+}
+
+/** Whether requests can do anything with a collection itself. */
+function isReached({ operations, actions }: CollectionDefinition): boolean {
+  return operations.size + actions.size > 0
 }
 
 /** Lists the names of all properties that items of a store may have, in any version. */

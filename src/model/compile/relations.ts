@@ -54,6 +54,21 @@ function toName(field: string): string {
 /** Finds the collection of a relation as somebody sees it; `undefined` where the relation does not exist for them. */
 export type SeeRelation = (relation: RelationDefinition) => CollectionDefinition | undefined
 
+/** The operation that gives the items of a relation. */
+export function operationOf({ many }: Pick<RelationDefinition, 'many'>): 'list' | 'read' {
+  return many ? 'list' : 'read'
+}
+
+/** Finds relations among the collections that somebody sees: those whose items a request can get. */
+export function seeRelations(
+  see: (collection: CollectionDefinition) => CollectionDefinition | undefined,
+): SeeRelation {
+  return relation => {
+    const { collection } = relation
+    return collection.operations.has(operationOf(relation)) ? see(collection) : undefined
+  }
+}
+
 /** A collection as a query sees it; the collections around it are looked at when a query leads there. */
 export class CollectionScope implements QueryScope {
   readonly name: string

@@ -199,6 +199,7 @@ export function* listRoutes(versions: readonly VersionDefinition[]): Generator<R
   for (const version of versions) {
     if (version.name !== '') yield rootRoute(version)
     for (const collection of version.collections.values()) {
+      if (!collection.addressable) continue
       yield* collectionRoutes(version, collection)
       for (const [parentName, field] of collection.parents) {
         const parent = version.collections.get(parentName)

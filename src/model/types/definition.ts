@@ -106,6 +106,8 @@ export interface CollectionDefinition {
   readonly guarded: ReadonlySet<string>
   /** What refers to its items, in any version of the api. Empty outside of an api. */
   readonly children: readonly Child[]
+  /** Whether a request can reach it, or a sub-collection of it, in its version. Nothing names another one to a client. */
+  readonly addressable: boolean
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
   readonly hooks: CompiledHooks

@@ -2,7 +2,7 @@
 // principals lack have readers of their own, so that an error names none of them.
 
 import { memoize } from '../../base/memoize.ts'
-import { CollectionScope } from '../../model/compile/relations.ts'
+import { CollectionScope, operationOf } from '../../model/compile/relations.ts'
 import type {
   ApiDefinition,
   CollectionDefinition,
@@ -57,11 +57,6 @@ function seeRelation(
   const { collection } = relation
   const isHidden = collection.hideExistence && !context.can(collection, operationOf(relation))
   return isHidden ? undefined : context.view(collection)
-}
-
-/** The operation that gives the items of a relation. */
-export function operationOf({ many }: Pick<RelationDefinition, 'many'>): 'list' | 'read' {
-  return many ? 'list' : 'read'
 }
 
 /** Lists the relations within reach that not every principal sees alike. */

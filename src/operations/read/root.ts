@@ -9,7 +9,7 @@ import {
 } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { DOCS_PATH, OPENAPI_PATH } from '../../openapi/document.ts'
-import { isListed } from '../authorize.ts'
+import { isKnown } from '../authorize.ts'
 import type { OperationResult, RequestContext } from '../context.ts'
 
 /** Describes a version as `{ url, resources }`; the whole api as its default version, with a list of all versions. */
@@ -42,16 +42,11 @@ export function listResources(
   context: RequestContext,
   { version = context.api.defaultVersion }: RootTarget,
 ): Record<string, Json> {
-  const visible = [...version.collections.values()].filter(collection =>
-    isListed(context, collection),
-  )
+  const known = [...version.collections.values()].filter(collection => isKnown(context, collection))
   return Object.fromEntries(
-    visible.flatMap(collection => {
+    known.map(collection => {
       const target = { kind: 'collection', version, collection } as const
-      const below = listBelow(context, target)
-      // Nothing can be done with one that is for programs alone.
-      if (collection.operations.size === 0 && Object.keys(below).length === 0) return []
-      return [[collection.name, { url: context.href(target), ...below }]]
+      return [collection.name, { url: context.href(target), ...listBelow(context, target) }]
     }),
   )
 }
@@ -84,7 +79,7 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
   const resources: Record<string, { methods: string[]; url: string }> = {}
   for (const other of parent ? [] : version.collections.values()) {
     const field = other.parents.get(collection.name)
-    if (field === undefined || !isListed(context, other)) continue
+    if (field === undefined || !isKnown(context, other)) continue
     const methods = (['list', 'create'] as const)
       .filter(operation => other.operations.has(operation) && isShown(other, operation))
       .map(operation => (operation === 'list' ? 'GET' : 'POST'))

@@ -6,6 +6,7 @@ import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { ReferenceConflictError } from '../../store/errors.ts'
 import type { Id } from '../../store/store.ts'
+import { isKnown } from '../authorize.ts'
 import type { OperationContext } from '../context.ts'
 import { findVisible } from '../items.ts'
 import { runSteps, type WriteStep } from './steps.ts'
@@ -88,9 +89,15 @@ function isKept({ store, call, transaction }: Write) {
     (parent.shape.identity.kind !== 'uuid' || isUuid(String(id)))
 }
 
-/** Says that a reference names nothing. */
-export function unknownReference(field: string, parent: CollectionDefinition, value: Json): Issue {
-  const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
+/** Says that a reference names nothing; not of what, where the client may not know of it. */
+export function unknownReference(
+  call: OperationContext,
+  field: string,
+  parent: CollectionDefinition,
+  value: Json,
+): Issue {
+  const what = isKnown(call, parent) ? parent.itemName : 'item'
+  const message = `${field}: no ${what} has the id ${JSON.stringify(value)}`
   return { message, field, type: 'unknown_reference' }
 }
 
@@ -135,7 +142,7 @@ async function requireFound(
   for (const { field, parent, id, value } of named) {
     const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
-      issues.push(unknownReference(field, parent, value))
+      issues.push(unknownReference(call, field, parent, value))
     }
   }
   throwIfAny(issues)

@@ -7,6 +7,7 @@ import { listBlobKeys } from '../../schema/blob.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { MAX_SET } from '../../store/sets.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
+import { isKnown } from '../authorize.ts'
 import type { OperationContext } from '../context.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
 import type { Doomed, Write } from './write-state.ts'
@@ -149,12 +150,13 @@ function* listReferrers(items: readonly Doomed[], onDelete: Child['onDelete']) {
 function referenced(
   context: OperationContext,
   id: unknown,
-  { itemName }: CollectionDefinition,
+  parent: CollectionDefinition,
   child: CollectionDefinition,
 ): HttpError {
-  const hidden = child.hideExistence && !context.can(child, 'list')
-  const which = id === undefined ? `This ${itemName}` : `The ${itemName} ${JSON.stringify(id)}`
-  const message = `${which} cannot be deleted: ${hidden ? 'other items' : child.name} refer to it.`
+  const { itemName } = parent
+  const named = id === undefined ? `This ${itemName}` : `The ${itemName} ${JSON.stringify(id)}`
+  const which = isKnown(context, parent) ? named : 'Another item that would be deleted too'
+  const message = `${which} cannot be deleted: ${isKnown(context, child) ? child.name : 'other items'} refer to it.`
   return new HttpError(409, [{ message, type: 'referenced' }])
 }
 

@@ -3,6 +3,7 @@
 import { AnyHttpError, type AnyIssue } from '../../errors.ts'
 import { printPath } from '../../model/compile/routes.ts'
 import type { CollectionDefinition, RelationDefinition } from '../../model/types/definition.ts'
+import { isKnown } from '../authorize.ts'
 import type { OperationContext, Perform } from '../context.ts'
 
 /** Does a write, and says of an unknown property that is a relation what it is. */
@@ -28,7 +29,8 @@ function explain(context: OperationContext, error: unknown): unknown {
   const findNamed = ({ field, type }: AnyIssue): RelationDefinition | undefined => {
     // In an array the number of the item stands in front.
     const relation = relations.get(field?.replace(/^\d+\./, '') ?? '')
-    if (type !== 'unknown_field' || !relation || relation.collection.hideExistence) return undefined
+    if (type !== 'unknown_field' || !relation || !isKnown(context, relation.collection))
+      return undefined
     return relation.many || bodyFields.has(relation.from) ? relation : undefined
   }
   const { status, errors, headers } = error

@@ -30,7 +30,7 @@ export async function requireAllReferences(
     await finder.prepare(named.map(({ value }) => value))
     for (const { at, value, byClient } of named) {
       if (await finder.has(value, byClient)) continue
-      issues.push({ at, issue: unknownReference(field, parent, value) })
+      issues.push({ at, issue: unknownReference(call, field, parent, value) })
     }
   }
   throwLocated(many, issues)
