@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { HEAVY_FILES } from './test/projects.ts'
 
 /** The names of the package's entries lead to the source, here as in TypeScript and tsx. */
 const { paths }: { paths: Record<string, [string]> } = JSON.parse(
@@ -18,9 +19,26 @@ const WHOLE = { lines: 100, branches: 100, functions: 100, statements: 100 }
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        // Files share the modules of their thread: loading them is a third of the CPU of these tests.
+        test: {
+          name: 'pure',
+          pool: 'threads',
+          isolate: false,
+          include: ['test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...HEAVY_FILES],
+        },
+      },
+      { extends: true, test: { name: 'heavy', pool: 'forks', include: [...HEAVY_FILES] } },
+    ],
     // vitest leaves one core free, which is half of a machine with two.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    setupFiles: ['test/setup.ts', ...(process.env.RECORD ? ['test/record.ts'] : [])],
+    // A line a file; at the end what was skipped.
+    reporters: ['default', './test/reporter.ts'],
+    slowTestThreshold: 60_000,
     // Far above what any test takes: on a busy machine of two cores none may fail for its load.
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -7,6 +7,7 @@ import { csv } from '../../src/formats/csv.ts'
 import type { Format, Representation } from '../../src/formats/format.ts'
 import { ndjson } from '../../src/formats/ndjson.ts'
 import { fieldsOf } from '../../src/schema/zod-fields.ts'
+import { runs } from '../random.ts'
 import { printed } from './helpers.ts'
 import { text } from './values.ts'
 
@@ -240,7 +241,7 @@ describe('CSV', () => {
           [guarded, ''],
         ])
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -251,7 +252,7 @@ describe('CSV', () => {
         const cell = parseCsv(await printOne(value))[1]?.[0]
         expect(cell?.replace(/^'(?='*[=+\-@＝＋－＠\t\r\n])/, '')).toBe(value)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

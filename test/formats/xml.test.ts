@@ -8,6 +8,7 @@ import { buildLimits } from '../../src/http/limits.ts'
 import { buildValidator } from '../../src/schema/validate.ts'
 import { fieldsOf } from '../../src/schema/zod-fields.ts'
 import { samples } from '../properties/schemas.ts'
+import { runs } from '../random.ts'
 import { printed, readBody, refusalOf } from './helpers.ts'
 import { anyJson, itemSample, TEXTS } from './values.ts'
 import { hasXmllint, lint } from './xmllint.ts'
@@ -378,7 +379,7 @@ describe('what is written is read back', () => {
           expect(await readBody(xml, document, { fields, limits })).toEqual(item)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -399,7 +400,7 @@ describe('what is written is read back', () => {
           )
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -421,7 +422,7 @@ describe('what is written is read back', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

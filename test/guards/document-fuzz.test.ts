@@ -1,15 +1,15 @@
 // Requests made from the OpenAPI document, valid and invalid: no 5xx, no undocumented status, no answer off
 // its schema.
-// DOCUMENT_RUNS=20000 DOCUMENT_SEED=1 npx vitest run test/guards/document-fuzz.test.ts
+// RUNS=20 SEED=1 npx vitest run test/guards/document-fuzz.test.ts
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { carsApi } from '../../examples/cars-api.ts'
 import { memoryBlobs, memoryStore, openApiDocument } from '../../src/index.ts'
 import { createCheck } from '../answers.ts'
 import { follow, type Part } from '../openapi.ts'
+import { runs, SEED } from '../random.ts'
 
-const RUNS = Number(process.env.DOCUMENT_RUNS ?? 1000)
-const SEED = Number(process.env.DOCUMENT_SEED ?? Date.now() % 2 ** 31)
+const RUNS = runs(1000)
 const ROUNDS = Math.ceil(RUNS / 100)
 
 const failures: unknown[] = []
@@ -257,7 +257,7 @@ test('requests made from the document are answered as it says', {
       }
     }
   }
-  if (process.env.DOCUMENT_RUNS)
+  if (RUNS > 1000)
     console.log(`${sent} requests, seed ${SEED}:`, Object.fromEntries([...statuses].sort()))
   expect(found, `seed ${SEED}`).toEqual([])
   expect(failures).toEqual([])

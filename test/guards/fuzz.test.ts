@@ -1,15 +1,13 @@
 // Whole requests made by a grammar, with damage: what they find becomes a case of hostile.ts.
-// FUZZ_RUNS=12000 FUZZ_SEED=1 npx vitest run test/guards/fuzz.test.ts
+// RUNS=8 SEED=1 npx vitest run test/guards/fuzz.test.ts
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jsonServer, simpleRest } from '../../src/dialects/index.ts'
 import { csv, form, json, multipart, ndjson, xml } from '../../src/index.ts'
 import { type Example, example, seed } from '../fixture.ts'
+import { runs } from '../random.ts'
 import { HOSTILE } from './hostile.ts'
 import { converse, print, type Served, serve, type WireRequest } from './wire.ts'
-
-const RUNS = Number(process.env.FUZZ_RUNS ?? 1500)
-const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 
 let served: Served
 let made: Example
@@ -328,7 +326,7 @@ const damaged = fc
 const LEAKS =
   /node_modules|\bat [^"\n]*:\d+:\d+|\/work\/|\.ts:\d|SQLITE|TypeError:|ZodError|RangeError/
 
-test(`${RUNS} requests, FUZZ_SEED=${SEED}`, async () => {
+test(`${runs(1500)} requests`, async () => {
   await fc.assert(
     fc.asyncProperty(damaged, async ({ request, damages }) => {
       const bytes = damage(
@@ -351,7 +349,7 @@ test(`${RUNS} requests, FUZZ_SEED=${SEED}`, async () => {
       const good = await converse(served.port, [print(served.host, { target: '/cars/count' })])
       expect(good.answers.map(({ status }) => status)).toEqual([200])
     }),
-    { numRuns: RUNS, seed: SEED },
+    { numRuns: runs(1500) },
   )
   expect(Object.keys(Object.prototype)).toEqual([])
 }, 600_000)

@@ -19,6 +19,7 @@ import {
   memoryStore,
 } from '../../src/index.ts'
 import { fieldsOf, type Schema } from '../../src/schema/zod-fields.ts'
+import { runs } from '../random.ts'
 import { formsOf } from './reading.ts'
 
 /** What a server makes of the form for an item, sent as it is but for the controls that are emptied. */
@@ -169,7 +170,7 @@ test('PUT: a form sent back untouched keeps every value that is not empty', () =
     fc.property(items, item => {
       expect(dropEmpty(sentBack(Everything, item, 'PUT'))).toEqual(dropEmpty(item))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -179,7 +180,7 @@ test('PATCH: a form sent back untouched changes nothing', () => {
       const sent = sentBack(Everything, item, 'PATCH')
       expect(mergeForm(item, sent, fieldsOf(Everything, 'input'))).toEqual(item)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

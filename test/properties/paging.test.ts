@@ -23,6 +23,7 @@ import {
 } from '../../src/rules/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import { HANDLER_NAMES, type OpenHandler, openHandler } from '../handlers.ts'
+import { runs } from '../random.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
 const schema = z.object({
@@ -173,7 +174,7 @@ const RUNS: Readonly<Record<string, number>> = { memoryStore: 150, 'sqlStore on 
 
 describe.each(Object.entries(STORES))('%s', (storeName, make) => {
   describe.each(HANDLER_NAMES)('through %s', doorName => {
-    const numRuns = Math.ceil((RUNS[storeName] ?? 40) / (doorName === 'fetch' ? 1 : 3))
+    const numRuns = Math.ceil(runs(RUNS[storeName] ?? 40) / (doorName === 'fetch' ? 1 : 3))
     let opened: Opened
     beforeAll(async () => {
       opened = await open(make, doorName)

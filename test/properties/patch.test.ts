@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { isObject } from '../../src/base/values.ts'
 import { defineCollection, HttpError, type Item, type Json, memoryStore } from '../../src/index.ts'
 import { jsonPatch } from '../../src/rules/index.ts'
+import { runs } from '../random.ts'
 import { samples, tell } from './schemas.ts'
 
 const MERGE = 'application/merge-patch+json'
@@ -81,7 +82,7 @@ test('an empty patch changes no byte: neither the item, nor updated_at, nor the 
         expect(await request('GET', path)).toEqual(before)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
 })
 
@@ -106,7 +107,7 @@ test('a patch with the values that are there changes no byte', async () => {
         expect(await request('GET', path)).toEqual(before)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
 })
 
@@ -128,7 +129,7 @@ test('a patch of one property leaves the values of all others as they are', asyn
       expect(without(after.text, name, 'updated_at')).toBe(without(before.text, name, 'updated_at'))
       if (after.text !== before.text) changed++
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
   expect(changed).toBeGreaterThan(25)
 })
@@ -172,7 +173,7 @@ test('a patch of a nested property leaves its siblings unchanged', async () => {
         return
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
   expect(changed).toBeGreaterThan(25)
 })
@@ -201,7 +202,7 @@ test('PUT of what GET gave changes nothing but updated_at', async () => {
       expect(after.text).not.toBe(before.text)
       expect(after.etag).not.toBe(before.etag)
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -305,7 +306,7 @@ test('a JSON Patch does what a copy of the whole for each operation would, and c
         expect(() => jsonPatch(target, [operation])).toThrow(HttpError)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
   // Of twelve at random far more fit, in some patch of so many.
   expect(fitted).toBeGreaterThan(3)

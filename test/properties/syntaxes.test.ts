@@ -23,6 +23,7 @@ import {
   printRange,
   printSort,
 } from '../../src/rules/index.ts'
+import { runs } from '../random.ts'
 
 const position = fc.nat({ max: 999_999_999_999_999 })
 const unit = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,20}$/)
@@ -35,7 +36,7 @@ function reads<T>(values: fc.Arbitrary<T>, again: (value: T) => unknown): void {
     fc.property(values, value => {
       expect(again(value)).toEqual(value)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 }
 

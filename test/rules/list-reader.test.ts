@@ -6,6 +6,7 @@ import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/i
 import { compileListReader, type ListReader } from '../../src/pagination/list-reader.ts'
 import { printPageHeaders } from '../../src/pagination.ts'
 import { type Field, parseParameters, parseSort, printCursor } from '../../src/rules/index.ts'
+import { runs } from '../random.ts'
 
 const plain = { nullable: false, optional: false }
 const fields = new Map<string, Field>([
@@ -78,7 +79,7 @@ test('texts read again and again, in any order, mean the same as on a new reader
         expect(read(reader, each, header)).toEqual(read(compile(), each, header))
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -20,6 +20,7 @@ import {
 } from '../../src/rules/index.ts'
 import type { ValueFilter } from '../../src/store/filter.ts'
 import { findLiteral, type LikeStep, parseLike } from '../../src/store/selection.ts'
+import { runs } from '../random.ts'
 
 describe('parseParameters and printParameters', () => {
   it.each<[string, [string, string][] | undefined]>([
@@ -411,7 +412,7 @@ describe('matcher', () => {
         expect(matches(pattern.join(''), name)).toBe(expected)
         if (expected) fitted++
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     )
     expect(fitted).toBeGreaterThan(500)
   })

@@ -10,6 +10,7 @@ import { describeField, type Kind } from '../../src/schema/fields.ts'
 import { toPlainJson } from '../../src/schema/json.ts'
 import { isWithin } from '../../src/schema/json-size.ts'
 import { compareValues, isOfKind, parseScalars } from '../../src/schema/scalars.ts'
+import { runs } from '../random.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({
   kind,
@@ -139,7 +140,7 @@ describe('compareValues puts', () => {
         const expected = at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1)
         expect(Math.sign(compareValues(start + one, start + other))).toBe(Math.sign(expected))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

@@ -12,6 +12,7 @@ import {
   type OpenHandler,
   openHandler,
 } from '../handlers.ts'
+import { runs } from '../random.ts'
 
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
@@ -503,7 +504,7 @@ describe('what is accepted is given back byte for byte', () => {
         ).json as Item
         expect(JSON.stringify({ name: back, extra: again })).toBe(body)
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
     expect(accepted).toBeGreaterThan(20)
     await handler.close()
@@ -530,7 +531,7 @@ describe('what is accepted is given back byte for byte', () => {
           })
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
     await handler.close()
   })

@@ -19,6 +19,7 @@ import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
 import { checkedDocument, follow, listObjections, type Part } from '../openapi.ts'
 import { samples } from '../properties/schemas.ts'
+import { runs } from '../random.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -90,7 +91,7 @@ test('random declarations have valid documents, in agreement with Allow and with
       expect(await listObjections(checkedDocument(document))).toEqual([])
       expect(await disagreements(things, document)).toEqual([])
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

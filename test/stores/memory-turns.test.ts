@@ -9,6 +9,7 @@ import { memoryStore } from '../../src/store/memory-store.ts'
 import { comparer, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Shape, Store, Stored } from '../../src/store/store.ts'
+import { runs } from '../random.ts'
 
 const plain = { nullable: false, optional: false }
 const SHAPE: Shape = {
@@ -93,7 +94,7 @@ test('a list in turns has the order of a plain sort', async () => {
       expect(idsOf(items)).toEqual(idsOf(sorted.slice(from, to)))
       expect(total).toBe(sorted.length)
     }),
-    { numRuns: 16 },
+    { numRuns: runs(16) },
   )
 })
 

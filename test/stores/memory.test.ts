@@ -13,6 +13,7 @@ import { parseSort } from '../../src/store/sort.ts'
 import { SortedList } from '../../src/store/sorted-list.ts'
 import type { Identity, Shape, Slice } from '../../src/store/store.ts'
 import { shapeWith } from '../../src/testing/sample.ts'
+import { runs } from '../random.ts'
 
 const plain = { nullable: false, optional: false }
 const SHAPE: Shape = {
@@ -313,7 +314,7 @@ describe('a store in memory', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })
@@ -340,7 +341,7 @@ test('a sorted list agrees with a sorted array', () => {
       list.replace(-7, at(kept[0] ?? 0))
       expect(list.at(0)).toBe(-7)
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 
