@@ -10,7 +10,7 @@ const NEEDS_PROCESS = new RegExp(
     /from '(?:node:(?:child_process|worker_threads|cluster|inspector|v8|vm|sqlite)|libsql|pg|playwright-core|ioredis|esbuild|s3rver|oidc-provider)'/,
     /import\('(?:libsql|node:sqlite|pg)'\)/,
     /useFakeTimers|stubGlobal|spyOn|globalThis|\bgc\(/,
-    /process\.(?:env|on|once|exit|memoryUsage|cpuUsage)\b/,
+    /process\.(?:env\.\w+ = |(?:on|once|exit|memoryUsage|cpuUsage)\b)/,
   ]
     .map(({ source }) => source)
     .join('|'),

@@ -121,8 +121,6 @@ export const HEAVY = {
     'client/walk',
     'declarations',
     'global-scope',
-    'guards/document-fuzz',
-    'guards/fuzz',
     'guards/hiding',
     'host-servers',
     'node',
