@@ -3,6 +3,7 @@
 import { buildAccess } from './auth/access.ts'
 import type { Principal } from './auth/scheme.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
+import { addContentPlaces } from './blobs/content-places.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
 import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
@@ -215,7 +216,8 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const hidden = roles?.writeOnly ?? NO_NAMES
   const queryFields = omitFields(fields, hidden)
   const selectableFields = toReadableFields(queryFields, binary, true)
-  const hasBlobs = checkBlobs(options, fields)
+  const blobs = checkBlobs(options, fields)
+  const keyedStore = toKeyedStore(store)
   assertValid(
     !options.visible || !options.hideExistence,
     `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,
@@ -240,10 +242,11 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,
     bodyFields: listBodyFields(selectableFields, inputFields, roles, NO_NAMES),
-    blobs: hasBlobs ? options.blobs : undefined,
+    blobs,
+    contents: addContentPlaces(keyedStore, fields, blobs),
     binary,
     validator: buildValidator(schema),
-    store: toKeyedStore(store),
+    store: keyedStore,
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name),
@@ -253,7 +256,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     parents: findParents(name, references),
     references,
     relations: new Map<string, never>(),
-    guarded: new Set<string>(),
+    targets: new Map<string, never>(),
     children: [],
     addressable: true,
     operations: compileOperations(options),
@@ -286,8 +289,11 @@ function checkOperatorNames(name: string, fields: Fields, above = ''): void {
   }
 }
 
-/** Checks the binary properties, and returns whether there are any. */
-function checkBlobs({ name, blobs, actions = {} }: Declaration, fields: Fields): boolean {
+/** Checks the binary properties, and returns where their contents live: nowhere without such properties. */
+function checkBlobs(
+  { name, blobs, actions = {} }: Declaration,
+  fields: Fields,
+): BlobStore | undefined {
   const names = listBlobFields(fields)
   for (const blob of names) {
     const where = `${name}: "${blob}" is a blob()`
@@ -297,7 +303,7 @@ function checkBlobs({ name, blobs, actions = {} }: Declaration, fields: Fields):
     assertValid(!twin, `${where}, whose address or content is "${twin}": rename that property`)
     assertValid(!isAction, `${where}, and its content has the path of an action: rename the action`)
   }
-  return names.length > 0
+  return names.length > 0 ? blobs : undefined
 }
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }

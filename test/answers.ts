@@ -76,7 +76,7 @@ function sign(definition: unknown): string {
   const schemas = new Map<object, number>()
   return JSON.stringify(definition, (name, value: unknown) => {
     // They are collections again, which may refer to each other.
-    if (name === 'children') return 'children'
+    if (name === 'children' || name === 'targets') return name
     if (name === 'relations' && value instanceof Map) return [...value.keys()]
     if (typeof value === 'function' || typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null) return value

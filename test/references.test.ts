@@ -246,6 +246,64 @@ async function serveVersions(store: () => Store) {
   return { ...api.versions, request }
 }
 
+describe.each(Object.keys(DATABASES))(
+  'a version that does not declare the reference, on %s',
+  name => {
+    it.each([true, false])(
+      'writes none that another version would refuse (it has the parents: %s)',
+      async hasCars => {
+        const store = (await DATABASES[name]?.()) ?? memoryStore
+        const [carStore, optionStore] = [store(), store()]
+        const cars = () =>
+          defineCollection({
+            name: 'cars',
+            schema: z.object({ name: z.string() }),
+            store: carStore,
+            id: 'integer',
+          })
+        const options = (references: { car_id: string } | undefined) =>
+          defineCollection({
+            name: 'options',
+            schema: z.object({ car_id: z.int().nullable() }),
+            store: optionStore,
+            operations: ['list', 'read', 'create', 'replace', 'patch', 'patchMany'],
+            references,
+          })
+        const api = defineApi({
+          versions: [
+            { version: 1, collections: [cars(), options({ car_id: 'cars' })] },
+            { version: 2, collections: [...(hasCars ? [cars()] : []), options(undefined)] },
+          ],
+          changes: 'representation',
+        })
+        const { request } = await openHandler('fetch', api)
+        const create = async (path: string, json: unknown) =>
+          Object((await request(path, { method: 'POST', json })).json).id
+        const car_id = await create('/v1/cars', { name: 'A' })
+        const made = await create('/v2/options', { car_id })
+        const writes = [
+          ['POST', '/v2/options', { car_id: 99 }],
+          ['POST', '/v2/options', [{ car_id }, { car_id: 99 }]],
+          ['PUT', `/v2/options/${made}`, { car_id: 99 }],
+          ['PATCH', `/v2/options/${made}`, { car_id: 99 }],
+          ['PATCH', `/v2/options?car_id=${car_id}`, { car_id: 99 }],
+        ] as const
+        for (const [method, path, json] of writes) {
+          const refused = await request(path, { method, json })
+          expect(refused.status).toBe(400)
+          expect(refused.text).toContain('unknown_reference')
+        }
+        expect((await request('/v2/options?car_id=99')).json).toEqual([])
+        const freed = await request(`/v2/options/${made}`, {
+          method: 'PUT',
+          json: { car_id: null },
+        })
+        expect(freed.status).toBe(200)
+      },
+    )
+  },
+)
+
 it('two versions say the same of a reference between two stores', () => {
   const [shared, own] = [memoryStore(), memoryStore()]
   const define = (onDelete: OnDelete, store = shared) => [

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Deadlines, unavailable } from '../http/timeouts.ts'
 import type { BlobStore } from './blob-store.ts'
+import type { BlobContent } from './content-places.ts'
 
 /** The deadlines of blob stores. */
 const pending = new Deadlines()
@@ -42,7 +43,7 @@ export function storeContent(
   const put = async () => {
     try {
       const stored = await blobs.put(pieces, { signal: AbortSignal.any([signal, late.signal]) })
-      if (late.signal.aborted) await removeContents(blobs, [stored.key])
+      if (late.signal.aborted) await removeContents([{ blobs, key: stored.key }])
       return stored
     } finally {
       settled = true
@@ -61,8 +62,8 @@ const REMOVE_TIMEOUT_MS = 1000
  * Removes contents that are no longer needed. Never fails and never takes long, since the response is
  * decided: a sweep removes what stays behind.
  */
-export async function removeContents(blobs: BlobStore, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return
-  const removals = Promise.allSettled(keys.map(async key => blobs.delete(key)))
+export async function removeContents(contents: readonly BlobContent[]): Promise<void> {
+  if (contents.length === 0) return
+  const removals = Promise.allSettled(contents.map(async ({ blobs, key }) => blobs.delete(key)))
   await Promise.race([removals, sleep(REMOVE_TIMEOUT_MS, undefined, { ref: false })])
 }

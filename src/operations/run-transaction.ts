@@ -114,12 +114,13 @@ function tooSlow(): Error {
   return unavailable('The transaction took too long. Try again.', 'work_too_slow')
 }
 
-/** Groups the collections of a version by the database of their stores, with those of others that refer to them. */
+/** Groups the collections of a version by the database of their stores, with those of others that they refer to, or that refer to them. */
 const groupByDatabase = memoize(({ collections }: VersionDefinition) => {
   const groups = new Map<object, CollectionDefinition[]>()
   const members = new Set(collections.values())
   for (const collection of members) {
-    for (const child of collection.children) members.add(child.collection)
+    const { children, targets } = collection
+    for (const each of [...children, ...targets.values()]) members.add(each.collection)
     const { database, transaction } = collection.store
     if (!database || !transaction) continue
     groups.set(database, [...(groups.get(database) ?? []), collection])

@@ -57,11 +57,6 @@ export function listBlobFields(fields: Fields): string[] {
   return [...fields].flatMap(([name, field]) => (field.kind === 'blob' ? [name] : []))
 }
 
-/** Lists the keys of the contents that a stored item holds. */
-export function listBlobKeys(fields: Fields, item: Item): string[] {
-  return listBlobFields(fields).flatMap(name => findBlobRecord(item, name)?.key ?? [])
-}
-
 /** The schemas made by `blob()`. A registry knows their copies too, which zod makes for checks and metadata. */
 export const binaries = z.registry<{ readonly options: BlobOptions }>()
 

@@ -5,6 +5,7 @@ import type { Store, StoreReference } from '../../store/store.ts'
 import type {
   Child,
   CollectionDefinition,
+  ReferenceTarget,
   RelationDefinition,
   VersionDefinition,
 } from '../types/definition.ts'
@@ -16,12 +17,13 @@ interface StoreLink extends StoreReference {
 }
 
 /**
- * Tells each collection what refers to its items in any version, and which of its own references are guarded.
+ * Tells each collection what refers to its items in any version, and what its own items must refer to.
  * @throws TypeError where two versions of one store disagree on a reference.
  */
 export function linkReferences(versions: readonly VersionDefinition[]): VersionDefinition[] {
   const links = mergeLinks(versions)
   const children = new Map<CollectionDefinition, Child[]>()
+  const targets = new Map<CollectionDefinition, Map<string, ReferenceTarget>>()
   const relations = new Map<CollectionDefinition, Map<string, RelationDefinition>>()
   const linked = versions.map(version => ({
     ...version,
@@ -34,11 +36,9 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
     collection: CollectionDefinition,
     { collections }: VersionDefinition,
   ): CollectionDefinition {
-    const own = links.filter(({ child }) => child === collection.store)
-    const fields = own.map(({ field }) => field).filter(field => collection.references.has(field))
     const list: Child[] = []
+    const named = new Map<string, ReferenceTarget>()
     const related = new Map<string, RelationDefinition>()
-    const guarded = new Set(fields)
     const addressable = [...collections.values()].some(
       each => isReached(each) && (each === collection || each.parents.has(collection.name)),
     )
@@ -46,10 +46,11 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
       ...collection,
       addressable,
       children: list,
+      targets: named,
       relations: related,
-      guarded,
     })
     children.set(made, list)
+    targets.set(made, named)
     relations.set(made, related)
     return made
   }
@@ -58,8 +59,21 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
     for (const collection of collections.values()) {
       for (const { child, store, field, onDelete = 'restrict' } of links) {
         if (store !== collection.store) continue
-        const found = findServed(child, field, [{ collections }, ...linked])
+        const found = findOn(child, [{ collections }, ...linked], field)
         if (found) children.get(collection)?.push({ collection: found, field, onDelete })
+      }
+    }
+  }
+  for (const { collections } of linked) {
+    for (const collection of collections.values()) {
+      for (const [field, { collection: name }] of collection.references) {
+        const found = collections.get(name)
+        if (found) targets.get(collection)?.set(field, { collection: found, guarded: false })
+      }
+      for (const { child, store, field } of links) {
+        if (child !== collection.store || !collection.shape.fields.has(field)) continue
+        const found = findOn(store, [{ collections }, ...linked])
+        if (found) targets.get(collection)?.set(field, { collection: found, guarded: true })
       }
     }
   }
@@ -95,15 +109,15 @@ function listNames(
   return names
 }
 
-/** Finds the collection on a store that declares a reference: of the first version that has it. */
-function findServed(
+/** Finds the collection on a store: of the first version that has one, and there declares a reference where that is given. */
+function findOn(
   store: Store,
-  field: string,
   versions: readonly Pick<VersionDefinition, 'collections'>[],
+  field?: string,
 ): CollectionDefinition | undefined {
   return versions
     .flatMap(({ collections }) => [...collections.values()])
-    .find(each => each.store === store && each.references.has(field))
+    .find(each => each.store === store && (field === undefined || each.references.has(field)))
 }
 
 /** Lists the references within one database, each once for all versions. */

@@ -6,6 +6,7 @@ import type { Scheme } from '../../auth/scheme.ts'
 import type { Path } from '../../base/paths.ts'
 import type { Awaitable } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
+import type { ContentPlaces } from '../../blobs/content-places.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Cors } from '../../http/cors.ts'
 import type { Limits } from '../../http/limits.ts'
@@ -72,6 +73,8 @@ export interface CollectionDefinition {
   readonly selectableFields: Fields
   /** The store of binary contents; absent without binary properties. */
   readonly blobs: BlobStore | undefined
+  /** Where items of its store have contents, whichever version or collection declares the property. */
+  readonly contents: ContentPlaces
   /** The fields that a body may have: those that clients write, and those that the server ignores. */
   readonly bodyFields: Fields
   /** The fields that clients may write. */
@@ -102,8 +105,8 @@ export interface CollectionDefinition {
   readonly references: ReadonlyMap<string, Reference>
   /** What may be included in an item, by name. Empty outside of an api. */
   readonly relations: ReadonlyMap<string, RelationDefinition>
-  /** The references into its own database: a write may refer to no item that is deleted meanwhile. */
-  readonly guarded: ReadonlySet<string>
+  /** What a write must refer to, by the field: declared here, or in another version of the store. Empty outside of an api. */
+  readonly targets: ReadonlyMap<string, ReferenceTarget>
   /** What refers to its items, in any version of the api. Empty outside of an api. */
   readonly children: readonly Child[]
   /** Whether a request can reach it, or a sub-collection of it, in its version. Nothing names another one to a client. */
@@ -124,6 +127,14 @@ export interface View {
   readonly whole: CollectionDefinition
   /** Tells the tags of its answers from those with other properties; empty where it has all of them. */
   readonly tag: string
+}
+
+/** What a field refers to. */
+export interface ReferenceTarget {
+  /** It is of another version where that alone declares the reference. */
+  readonly collection: CollectionDefinition
+  /** Whether it is in the same database: then no write refers to an item that is deleted meanwhile. */
+  readonly guarded: boolean
 }
 
 /** A collection that refers to another one: it may be of another version. */

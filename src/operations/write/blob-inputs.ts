@@ -3,10 +3,11 @@
 import { getValue, type Path } from '../../base/paths.ts'
 import { type Awaitable, type Item, isObject, type Json, sameJson } from '../../base/values.ts'
 import { oneChunk } from '../../blobs/content.ts'
+import { listContents } from '../../blobs/content-places.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { findBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
+import { findBlobRecord, listBlobFields } from '../../schema/blob.ts'
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../../schema/blob-forms.ts'
 import type { OperationContext } from '../context.ts'
 import { printBlobAddress, printContents } from '../represent.ts'
@@ -160,20 +161,21 @@ export function keepUploads(write: Write<'stored'>): Awaitable<void> {
 
 /** Removes the contents of an item that its new state does not have. */
 export function removeReplacedContents(write: Write<'stored'>): Awaitable<void> {
-  const { shape } = write.call.target.collection
-  return removeContentsOf(write, listBlobKeys(shape.fields, write.stored.item))
+  return removeContentsOf(write, write.stored.item)
 }
 
 /** Removes the contents of a deleted item. */
 export function removeAllContents(write: Write): Awaitable<void> {
-  return removeContentsOf(write, [])
+  return removeContentsOf(write, {})
 }
 
-function removeContentsOf(write: Write, kept: readonly string[]): Awaitable<void> {
-  const { blobs, shape } = write.call.target.collection
-  if (!blobs || !write.current) return undefined
-  const keys = listBlobKeys(shape.fields, write.current.item).filter(key => !kept.includes(key))
-  return write.afterCommit(() => removeContents(blobs, keys))
+function removeContentsOf(write: Write, after: Item): Awaitable<void> {
+  const { contents } = write.call.target.collection
+  const kept = new Set(listContents(contents, after).map(({ key }) => key))
+  const removed = listContents(contents, write.current?.item ?? {}).filter(
+    ({ key }) => !kept.has(key),
+  )
+  return removed.length === 0 ? undefined : write.afterCommit(() => removeContents(removed))
 }
 
 /** The item as clients read it: patches name its contents as answers do. */

@@ -15,7 +15,7 @@ import type { Write, WriteState } from './write-state.ts'
 
 /** Fills in the parent that the path names, and normalizes all references. @throws HttpError 400 for another parent. */
 export function fillParents({ call, parent, candidate }: Write<'candidate'>): Item {
-  const values = normalizeReferences(call.target, candidate)
+  const values = normalizeReferences(call.target.collection, candidate)
   if (!parent) return values
   const value = values[parent.field]
   if (value !== undefined && value !== parent.id) throw conflictingParent(parent)
@@ -33,15 +33,11 @@ function conflictingParent({ field, id }: Parent): HttpError {
 }
 
 /** Writes the ids of referenced items as their stores have them. */
-export function normalizeReferences(
-  { version, collection }: OperationContext['target'],
-  values: Item,
-): Item {
+export function normalizeReferences({ targets }: CollectionDefinition, values: Item): Item {
   let normalized = values
-  for (const [field, { collection: name }] of collection.references) {
-    const parent = version.collections.get(name)
+  for (const [field, { collection: parent }] of targets) {
     const value = values[field]
-    if (!parent || typeof value !== 'string') continue
+    if (typeof value !== 'string') continue
     const id = normalizeId(parent, value)
     if (id !== value) normalized = { ...normalized, [field]: id }
   }
@@ -122,12 +118,10 @@ function checkReferences(
   trusts: (field: string, parent: CollectionDefinition, id: Id) => boolean = () => false,
 ): Awaitable<void> {
   const { call, current } = write
-  const { version, collection } = call.target
   const named: NamedItem[] = []
-  for (const [field, { collection: name }] of collection.references) {
-    const parent = version.collections.get(name)
+  for (const [field, { collection: parent }] of call.target.collection.targets) {
     const value = values[field] ?? null
-    if (!parent || value === null || value === current?.item[field] || !applies(field)) continue
+    if (value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
     if (id === undefined || !trusts(field, parent, id)) named.push({ field, parent, id, value })
   }
@@ -158,11 +152,10 @@ export async function guardReferences(
   steps: readonly WriteStep[],
 ): Promise<WriteState> {
   const { call, values, current, store } = write
-  const isNew = (field: string) => {
+  const named = [...call.target.collection.targets].flatMap(([field, { guarded }]) => {
     const value = values?.[field] ?? null
-    return value !== null && value !== current?.item[field]
-  }
-  const named = [...call.target.collection.guarded].filter(isNew)
+    return guarded && value !== null && value !== current?.item[field] ? [field] : []
+  })
   if (named.length === 0) return runSteps(steps, write)
   if (!named.every(field => store.keepsReference?.(field))) return runAtomically(write, steps)
   try {

@@ -84,9 +84,8 @@ async function deleteSets(
     progress.begun ||= !store.deleteAll
     if (!(await deleteFound(store, set, call.storeOptions))) return false
     progress.begun = true
-    const { blobs } = collection
     const contents = set.flatMap(each => each.contents)
-    if (blobs) await write.afterCommit(() => removeContents(blobs, contents))
+    if (contents.length > 0) await write.afterCommit(() => removeContents(contents))
   }
   return true
 }

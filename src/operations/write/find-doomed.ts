@@ -1,9 +1,9 @@
 // What a deletion deletes: everything that refers to its items, and to that, in the order in which the keys of a
 // database allow it.
 
+import { listContents } from '../../blobs/content-places.ts'
 import { HttpError } from '../../errors.ts'
 import type { Child, CollectionDefinition } from '../../model/types/definition.ts'
-import { listBlobKeys } from '../../schema/blob.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { MAX_SET } from '../../store/sets.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
@@ -94,7 +94,7 @@ export async function findAllDoomed(
 }
 
 function toNode(collection: CollectionDefinition, { id, version, item }: Stored): DoomedNode {
-  const contents = listBlobKeys(collection.shape.fields, item)
+  const contents = listContents(collection.contents, item)
   return { collection, id, version, contents, parents: new Set(), waits: 0, wave: 0 }
 }
 

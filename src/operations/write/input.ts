@@ -244,7 +244,7 @@ export function validateAgain({
   values,
 }: Write<'checked' | 'values'>): Awaitable<Item> {
   const { collection } = call.target
-  const own = normalizeReferences(call.target, omitAdded(collection, values))
+  const own = normalizeReferences(collection, omitAdded(collection, values))
   return collection.validator.patch(checked, own)
 }
 

@@ -65,7 +65,7 @@ export function planChange(
 
 /** `DELETE /<collection>/<id>`. */
 export function planDelete(collection: CollectionDefinition): Steps<'result'> {
-  const { blobs, children, hooks, owner } = collection
+  const { children, hooks, owner } = collection
   const cascades = children.length > 0
   return new Steps().within(keys.claimKey, [409, 422], keyed =>
     keyed
@@ -88,7 +88,7 @@ export function planDelete(collection: CollectionDefinition): Steps<'result'> {
       .check(runsAfter(hooks, 'delete') && around.runAfterHook)
       // Before its contents are removed: small ones are inline.
       .set('result', results.answerDeleted)
-      .check(blobs && contents.removeAllContents),
+      .check(collection.contents.size > 0 && contents.removeAllContents),
   )
 }
 
@@ -111,8 +111,8 @@ export function runsAfter(
 }
 
 /** Whether references need a transaction of their own. */
-function guards({ guarded, hooks }: CollectionDefinition, isUpdate = false): boolean {
-  return guarded.size > 0 && (isUpdate || !hooks.transaction)
+function guards({ targets, hooks }: CollectionDefinition, isUpdate = false): boolean {
+  return [...targets.values()].some(({ guarded }) => guarded) && (isUpdate || !hooks.transaction)
 }
 
 /** A new item, from its body to the store; a PUT names it. */
@@ -121,8 +121,8 @@ function createItem(
   collection: CollectionDefinition,
   isNamed: boolean,
 ): Steps<'body' | 'stored'> {
-  const { hooks, references } = collection
-  const refers = references.size > 0
+  const { hooks, targets } = collection
+  const refers = targets.size > 0
   const hasHook = hooks.before.has('create')
   return start
     .within(input.reportIssuesTogether, [], issues => checkNewItem(issues, collection, isNamed))
@@ -145,7 +145,7 @@ export function checkNewItem(
   collection: CollectionDefinition,
   isNamed: boolean,
 ): Steps<'body' | 'checked'> {
-  const { blobs, references, roles, unknown } = collection
+  const { blobs, targets, roles, unknown } = collection
   const ownId = input.choosesId(collection)
   return issues.within(unknown.size > 0 && input.refuseUnknown, [400], known =>
     known
@@ -154,7 +154,7 @@ export function checkNewItem(
       .refine('candidate', input.omitServerValues)
       .refine('candidate', ownId && (isNamed ? input.setId : input.omitNullId))
       .refine('candidate', roles && fields.setReadOnly, 401)
-      .refine('candidate', references.size > 0 && refs.fillParents, 400)
+      .refine('candidate', targets.size > 0 && refs.fillParents, 400)
       .refine('candidate', blobs && contents.receiveContents, 400, 413)
       .set('checked', input.validateNew, 400),
   )
@@ -198,9 +198,9 @@ function changeItem(
   collection: CollectionDefinition,
   operation: 'replace' | 'patch' | 'update',
 ): Steps<'body'> {
-  const { hooks, references } = collection
+  const { hooks, targets } = collection
   const isUpdate = operation === 'update'
-  const refers = references.size > 0
+  const refers = targets.size > 0
   const hasHook = !isUpdate && hooks.before.has(operation)
   return start
     .set('own', input.takeOwnValues)
@@ -250,10 +250,10 @@ export function checkChange(
   collection: CollectionDefinition,
   operation: 'replace' | 'patch' | 'update',
 ): Steps<CheckedChange> {
-  const { blobs, references, roles, unknown } = collection
+  const { blobs, targets, roles, unknown } = collection
   const replaces = operation === 'replace'
   const isUpdate = operation === 'update'
-  const refers = references.size > 0
+  const refers = targets.size > 0
   return issues.within(!isUpdate && unknown.size > 0 && input.refuseUnknown, [400], known =>
     known
       .try('printed', blobs && !replaces && contents.printCurrent)

@@ -16,11 +16,9 @@ export async function requireAllReferences(
   transaction: RunningTransaction | undefined,
 ): Promise<void> {
   const { call, writes } = many
-  const { version, collection } = call.target
+  const { collection } = call.target
   const issues: ItemIssue[] = []
-  for (const [field, { collection: name }] of collection.references) {
-    const parent = version.collections.get(name)
-    if (!parent) continue
+  for (const [field, { collection: parent }] of collection.targets) {
     const finder = new ReferenceFinder(call, parent, transaction)
     const named = writes.flatMap(({ values, checked, current }, at) => {
       const value = (values ?? checked)?.[field] ?? null

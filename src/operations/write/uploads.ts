@@ -4,6 +4,7 @@ import { toPath } from '../../base/paths.ts'
 import type { Awaitable, Item, Json } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { limitContent, peekContent } from '../../blobs/content.ts'
+import { listContents } from '../../blobs/content-places.ts'
 import { isAccepted, sniffType } from '../../blobs/media-type.ts'
 import { removeContents, storeContent } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
@@ -14,7 +15,7 @@ import { findCollectionDefinition } from '../../model/definitions.ts'
 import type { AnyCollection } from '../../model/types/collection-types.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { Negotiated } from '../../negotiate.ts'
-import { type BlobRecord, isBlobRecord, listBlobFields, listBlobKeys } from '../../schema/blob.ts'
+import { type BlobRecord, isBlobRecord, listBlobFields } from '../../schema/blob.ts'
 import { type Fields, findField } from '../../schema/fields.ts'
 import { UnknownOutcomeError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
@@ -101,9 +102,9 @@ export class Uploads {
   discard(transaction?: RunningTransaction, error?: unknown): Awaitable<void> {
     if (transaction) return transaction.atEnd(() => this.discard())
     if (error instanceof UnknownOutcomeError) return undefined
-    const keys = [...this.#records.keys()]
+    const contents = [...this.#records.keys()].map(key => ({ blobs: this.#blobs, key }))
     this.#records.clear()
-    return removeContents(this.#blobs, keys)
+    return removeContents(contents)
   }
 }
 
@@ -118,7 +119,7 @@ export function createUploads(context: Uploader): Uploads | undefined {
  * no item of the given collections holds. Safe while the api runs: a younger content may belong to a
  * request that is still running.
  * @param collections all that keep their contents in this blob store: what only another one holds
- * would be removed. That they are all is not checked.
+ * would be removed. That they are all is not checked. Versions on one store count as one.
  * @returns how many contents were removed.
  */
 export async function sweepBlobs(
@@ -131,11 +132,11 @@ export async function sweepBlobs(
   for await (const { key, createdAt } of blobs.keys()) if (createdAt < before) old.push(key)
   const held = new Set<string>()
   for (const collection of collections) {
-    const { store, shape } = findCollectionDefinition(collection)
+    const { store, shape, contents } = findCollectionDefinition(collection)
     const everything = { where: [], sort: withTieBreak([], shape.identity.name) }
     for await (const batch of store.stream(everything))
       for (const { item } of batch)
-        for (const key of listBlobKeys(shape.fields, item)) held.add(key)
+        for (const { key } of listContents(contents, item)) held.add(key)
   }
   const orphans = old.filter(key => !held.has(key))
   for (const key of orphans) await blobs.delete(key)

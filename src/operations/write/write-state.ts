@@ -1,6 +1,7 @@
 // One attempt of a write: its fields, each filled by the step that the plan names.
 
 import type { Awaitable, Item, Json } from '../../base/values.ts'
+import type { BlobContent } from '../../blobs/content-places.ts'
 import type { Parent } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
@@ -8,10 +9,10 @@ import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
 
-/** An item that is deleted: what its store needs, and the keys of its contents. */
+/** An item that is deleted: what its store needs, and its contents. */
 export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly collection: CollectionDefinition
-  readonly contents: readonly string[]
+  readonly contents: readonly BlobContent[]
   /** To items of one wave refers nothing but those of the waves before. */
   readonly wave: number
 }
