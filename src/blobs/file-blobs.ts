@@ -1,19 +1,21 @@
 // Blobs as files in a folder: written aside, synced, then renamed into place.
-import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
+import { createBlobKey, isBlobKey } from './blob-key.ts'
 import type { BlobStore } from './blob-store.ts'
 
-const KEY = /^[A-Za-z0-9_-]{24}$/
+/** How many characters of a key name its folder. */
+const FOLDER_NAME = 2
 
 /**
  * Stores each content in a file under `folder`, which is created where it is missing. Names are random;
  * files lie in 4096 folders by the first characters of their name. An acknowledged content has reached
  * the disk (fsync of the file, of its folder, and of `folder` where that one is new). An unfinished one
- * is a file ending in `.part`; {@link BlobStore.keys} lists it too, so that a sweep removes it.
+ * is a file ending in `.part`; {@link BlobStore.keys} lists it too, so that a sweep removes it. Other files
+ * in the folder are neither listed nor removed.
  * @throws TypeError for anything but the path of a folder.
  * @example
  * import { fileBlobs } from 'rest-conventions'
@@ -21,7 +23,7 @@ const KEY = /^[A-Za-z0-9_-]{24}$/
  */
 export function fileBlobs(folder: string): BlobStore {
   checkOptions('fileBlobs', { folder }, { folder: needed(FILLED_TEXT) })
-  const toFolder = (key: string) => join(folder, key.slice(0, 2))
+  const toFolder = (key: string) => join(folder, key.slice(0, FOLDER_NAME))
   const toPath = (key: string) => join(toFolder(key), key)
 
   async function write(
@@ -46,7 +48,7 @@ export function fileBlobs(folder: string): BlobStore {
 
   return {
     async put(content, { signal } = {}) {
-      const key = randomBytes(18).toString('base64url')
+      const key = createBlobKey()
       const part = `${toPath(key)}.part`
       try {
         const created = await mkdir(toFolder(key), { recursive: true })
@@ -62,23 +64,36 @@ export function fileBlobs(folder: string): BlobStore {
       }
     },
     async get(key, range) {
-      if (!KEY.test(key)) return undefined
+      if (!isBlobKey(key)) return undefined
       const found = await stat(toPath(key)).catch(() => undefined)
       return found?.isFile() ? readContent(toPath(key), range) : undefined
     },
     async delete(key) {
-      if (KEY.test(key.replace(/\.part$/, ''))) await rm(toPath(key), { force: true })
+      if (isOwnName(key)) await rm(toPath(key), { force: true })
     },
     async *keys() {
       await mkdir(folder, { recursive: true })
-      for await (const entry of await opendir(folder, { recursive: true })) {
-        if (!entry.isFile()) continue
-        // It may have been renamed or removed since it was listed.
-        const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined)
-        if (found) yield { key: entry.name, createdAt: found.mtimeMs }
+      for await (const { name: start } of await opendir(folder)) {
+        if (start.length !== FOLDER_NAME) continue
+        for (const name of await readdir(join(folder, start)).catch(() => [])) {
+          if (!isOwnName(name) || !hasStart(name, start)) continue
+          // It may have been renamed or removed since it was listed.
+          const found = await stat(toPath(name)).catch(() => undefined)
+          if (found?.isFile()) yield { key: name, createdAt: found.mtimeMs }
+        }
       }
     },
   }
+}
+
+/** Whether a file may have been made by `put`, whole or not. */
+function isOwnName(name: string): boolean {
+  return isBlobKey(name.replace(/\.part$/, ''))
+}
+
+/** Whether a file stands in its folder: some systems take `aB` and `ab` for the same. */
+function hasStart(name: string, start: string): boolean {
+  return name.toLowerCase().startsWith(start.toLowerCase())
 }
 
 const FULL = new Set(['ENOSPC', 'EDQUOT'])

@@ -1,5 +1,5 @@
 // Blobs in memory, for tests and for contents that need not survive the process.
-import { randomBytes } from 'node:crypto'
+import { createBlobKey } from './blob-key.ts'
 import type { BlobStore } from './blob-store.ts'
 import { oneChunk } from './content.ts'
 
@@ -11,7 +11,7 @@ export function memoryBlobs(): BlobStore {
       const chunks: Uint8Array[] = []
       for await (const chunk of content) chunks.push(chunk)
       const bytes = Buffer.concat(chunks)
-      const key = randomBytes(18).toString('base64url')
+      const key = createBlobKey()
       contents.set(key, { bytes, createdAt: Date.now() })
       return { key, size: bytes.length }
     },

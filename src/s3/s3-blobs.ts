@@ -1,5 +1,4 @@
 // Blobs in a bucket of S3 or of a service with its protocol (`rest-conventions/s3`).
-import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
@@ -13,6 +12,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
+import { createBlobKey, isBlobKey } from '../blobs/blob-key.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import {
   checkOptions,
@@ -29,7 +29,10 @@ export interface S3BlobOptions {
   /** A client of `@aws-sdk/client-s3` 3, with region and credentials. */
   readonly client: S3Client
   readonly bucket: string
-  /** The prefix of every key in the bucket. Default none. */
+  /**
+   * The prefix of every key in the bucket, as it stands: `photos/` puts them in a folder. Objects with this prefix
+   * that this store did not make are neither listed nor removed. Default none.
+   */
   readonly prefix?: string | undefined
   /** Bytes of one part of an upload, which is held in memory. At least 5 MiB, as S3 requires; default 5 MiB. */
   readonly partSize?: number | undefined
@@ -90,7 +93,7 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
 
   return {
     async put(content, { signal } = {}) {
-      const key = randomBytes(18).toString('base64url')
+      const key = createBlobKey()
       const parts = splitParts(content, partSize)
       const first = (await readNext(parts)) ?? new Uint8Array()
       if (first.length >= partSize) return { key, size: await putLarge(key, first, parts, signal) }
@@ -114,7 +117,7 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
       }
     },
     async delete(key) {
-      await client.send(new DeleteObjectCommand(locate(key)))
+      if (isBlobKey(key)) await client.send(new DeleteObjectCommand(locate(key)))
     },
     async *keys() {
       let token: string | undefined
@@ -127,7 +130,8 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
           }),
         )
         for (const { Key = '', LastModified } of page.Contents ?? []) {
-          yield { key: Key.slice(prefix.length), createdAt: LastModified?.getTime() ?? 0 }
+          const key = Key.slice(prefix.length)
+          if (isBlobKey(key)) yield { key, createdAt: LastModified?.getTime() ?? 0 }
         }
         token = page.NextContinuationToken
       } while (token)
