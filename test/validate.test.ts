@@ -574,6 +574,22 @@ describe('properties that only another version declares', () => {
     const next = { color: 'blue', doors: [{ ...handler, side: 'L' }, old.doors[1] ?? null] }
     expect(await validator.patch(old, next)).toEqual(next)
   })
+
+  it('stay with each of two elements that are equal without them', async () => {
+    const doors = [1, 2].map(locked => ({ side: 'l', locked }))
+    const sent = { color: 'blue', doors: [{ side: 'l' }, { side: 'l' }] }
+    const next = { color: 'blue', doors }
+    expect(await buildValidator(Old).replace({ color: 'red', doors }, sent)).toEqual(next)
+  })
+
+  it('come to no element that the schema has put in', async () => {
+    const first = { side: 'r' }
+    const Sorted = Old.extend({ doors: Old.shape.doors.overwrite(doors => [first, ...doors]) })
+    const old = { color: 'red', doors: [{ side: 'l', locked: true }] }
+    const sent = { color: 'blue', doors: old.doors }
+    const next = { color: 'blue', doors: [first, { side: 'l' }] }
+    expect(await buildValidator(Sorted).replace(old, sent)).toEqual(next)
+  })
 })
 
 describe('a schema returns what JSON keeps', () => {

@@ -14,7 +14,15 @@ import { type Field, getPropertyField } from './fields.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { buildParser } from './parse.ts'
-import { elementsBefore, findUnknown, hasAll } from './unknown-properties.ts'
+import {
+  elementsBefore,
+  findUnknown,
+  hasAll,
+  isAlike,
+  keepUnknown,
+  omitKept,
+  runWithoutChecks,
+} from './unknown-properties.ts'
 import { buildField, type Schema } from './zod-fields.ts'
 
 /** Checks values against a collection's schema; all issues of a value in one `HttpError` 400. */
@@ -28,47 +36,31 @@ export interface Validator {
 }
 
 /**
- * Compiles the validator of a schema. An item keeps the properties that only another version declares.
+ * Compiles the validator of a schema. An item keeps the properties that its schema does not know: another version
+ * declares them, or a program has put them into a nested object.
  * @param unknown properties that no message may name.
  */
 export function buildValidator(schema: Schema, unknown?: ReadonlySet<string>): Validator {
   const check = buildChecker(schema, unknown)
   const field = buildField(schema, 'input')
-  const open = [field, ...(field.options ?? [])].some(each => each.open)
-  /** The properties of an item that only another version of its collection declares. */
-  const listUnknown = (current: Item): Item | undefined => {
-    if (open) return undefined
-    const entries = Object.entries(current).filter(([name]) => !field.properties?.has(name))
-    return entries.length > 0 ? Object.fromEntries(entries) : undefined
-  }
   return {
     create: check,
-    replace(current, value) {
-      const kept = listUnknown(current)
-      if (!kept) return check(value, current)
-      return andThen(check(without(value, kept), current), item => ({ ...item, ...kept }))
-    },
+    replace: (current, value) =>
+      andThen(check(value, current), item => keepUnknown(schema, current, value, item)),
     patch(current, patched) {
       if (sameJson(current, patched)) return current
-      const kept = listUnknown(current)
-      const own = kept ? without(patched, kept) : patched
-      // An object comes back where all three are objects, as the check has made sure.
-      return andThen(check(own, current), item => restore(current, patched, item, field) as Item)
+      return andThen(check(patched, current), item => {
+        // An object comes back where all three are objects, as the check has made sure.
+        const restored = restore(current, patched, item, field) as Item
+        return keepUnknown(schema, current, patched, restored)
+      })
     },
   }
-}
-
-/** A value without the properties that others have too: a strict schema would refuse them. */
-function without(value: Json, others: Item): Json {
-  if (!isObject(value)) return value
-  const own = Object.entries(value).filter(
-    ([name, each]) => !Object.hasOwn(others, name) || !sameJson(each, others[name]),
-  )
-  return Object.fromEntries(own)
 }
 
 /**
- * Compiles the check of an input that must be an object. It returns the result of the schema.
+ * Compiles the check of an input that must be an object. It returns the result of the schema. Unknown properties are
+ * no issue where the current value has the same.
  * @throws HttpError 400 with every issue, unknown properties included.
  */
 export function buildChecker(
@@ -77,22 +69,31 @@ export function buildChecker(
 ): (value: unknown, current?: Json) => Awaitable<Item> {
   const parse = buildParser(schema)
   const field = omitProperties(buildField(schema, 'input'), unknown)
-  return (value, current) => {
-    if (!isObject(value)) {
-      throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
-    }
-    return andThen(parse(value), ({ data, error }) => {
-      if (error || !hasAll(value, data)) {
-        const invalid = error ? toIssues(error.issues, value, field) : []
-        const known = new Set(invalid.map(issue => issue.field))
-        const unknown = findUnknown(schema, field, value, current)
-        throwIfAny([...unknown.filter(issue => !known.has(issue.field)), ...invalid])
+  const check = (value: Item, current: Json | undefined): Awaitable<Item> =>
+    andThen(parse(value), ({ data, error }) => {
+      if (!error && hasAll(value, data)) return toItem(data)
+      if (current !== undefined) {
+        const output = error ? runWithoutChecks(schema, value) : data
+        const own = omitKept(value, output, current) as Item // an object stays one
+        // A strict schema refuses what others drop.
+        return !error && hasAll(own, data) ? toItem(data) : check(own, undefined)
       }
-      const item = toPlainJson(data)
-      if (isObject(item)) return item
-      throw new TypeError('An overwrite of the whole schema must give an object')
+      const invalid = error ? toIssues(error.issues, value, field) : []
+      const known = new Set(invalid.map(issue => issue.field))
+      const dropped = findUnknown(schema, field, value)
+      throwIfAny([...dropped.filter(issue => !known.has(issue.field)), ...invalid])
+      return toItem(data)
     })
+  return (value, current) => {
+    if (isObject(value)) return check(value, current)
+    throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
   }
+}
+
+function toItem(data: unknown): Item {
+  const item = toPlainJson(data)
+  if (isObject(item)) return item
+  throw new TypeError('An overwrite of the whole schema must give an object')
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()
@@ -124,7 +125,6 @@ function restore(
     const before = elementsBefore(current, patched)
     return validated.map((each, at) => {
       const wanted = patched[at]
-      // A schema may have sorted the list, or put something in.
       return isAlike(each, wanted) ? restore(before[at], wanted, each, field?.element) : each
     })
   }
@@ -137,22 +137,7 @@ function restore(
     if (before !== undefined || wanted !== undefined || switched)
       restored[name] = restore(before, wanted, value, getPropertyField(field, name))
   }
-  if (switched) return restored
-  for (const [name, value] of Object.entries(patched)) {
-    // Unknown to the schema, and as it was: anything else is an issue.
-    if (!Object.hasOwn(validated, name) && Object.hasOwn(current, name)) restored[name] = value
-  }
   return restored
-}
-
-/** Whether two values are the same in all properties that both have. */
-function isAlike(one: Json | undefined, other: Json | undefined): boolean {
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length && one.every((each, at) => isAlike(each, other[at]))
-  if (!isObject(one) || !isObject(other)) return one === other
-  return Object.keys(one).every(
-    name => !Object.hasOwn(other, name) || isAlike(one[name], other[name]),
-  )
 }
 
 /** Whether a discriminator of a union has changed. */
