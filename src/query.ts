@@ -30,7 +30,7 @@ import {
 } from './query/related.ts'
 import type { QueryScope } from './query/relation.ts'
 import { type RequestedParts, readSelected, takesInclude } from './query/selected.ts'
-import { parseWhere, WHERE } from './query/where.ts'
+import { parseWhere, readWhere, WHERE, type WhereTree } from './query/where.ts'
 import { type Fields, findField, unknownField } from './schema/fields.ts'
 import type { Filter } from './store/filter.ts'
 import { searchWords } from './store/search.ts'
@@ -117,8 +117,21 @@ interface ReadSort {
 const MAX_REMEMBERED = 500
 const MAX_REMEMBERED_LENGTH = 128
 
-/** Reads the parameters of a list; issues are added to the list. */
-export type QueryReader = (parameters: readonly Parameter[], issues: Issue[]) => ParsedQuery
+/** Filters as objects: among the parameters of a query, and as its `where`. */
+export interface ObjectFilters {
+  readonly query: object
+  readonly where: object
+}
+
+/**
+ * Reads the parameters of a list; issues are added to the list.
+ * @param filters of a program: they must hold too.
+ */
+export type QueryReader = (
+  parameters: readonly Parameter[],
+  issues: Issue[],
+  filters?: ObjectFilters,
+) => ParsedQuery
 
 /** Reads the parameters of one list: types come from the fields, and issues are added to the list. */
 export function readQuery(
@@ -167,7 +180,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     return { sort: withTieBreak(keys, id), issues }
   }
 
-  return (parameters, issues) => {
+  return (parameters, issues, filters) => {
     const groups: { readonly name: FilterName | InvalidName; readonly texts: string[] }[] = []
     const seen = new Set<string>()
     for (const { name, value } of parameters) {
@@ -192,9 +205,16 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     const where: Filter[] = []
     const related: ParsedFilter[] = []
     let count = groups.length
+    const trees: WhereTree[] = []
+    if (filters) {
+      trees.push(readWhere(filters.query, '', scope, limits, issues))
+      trees.push(readWhere(filters.where, WHERE, scope, limits, issues))
+    }
     if (seen.has(WHERE)) {
       const text = single(parameters, WHERE, issues) ?? ''
-      const tree = parseWhere(text, scope, limits, issues)
+      trees.push(parseWhere(text, scope, limits, issues))
+    }
+    for (const tree of trees) {
       for (const filter of tree.filters) (isOwn(filter) ? where : related).push(filter)
       count += tree.count
     }
@@ -271,6 +291,8 @@ function readSearch(
   const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
   const words = searchWords(text, fold)
+  // Of marks alone: it would find everything.
+  if (words.length === 0) return undefined
   const long = words.find(word => word.length > limits.pattern)
   const add = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })

@@ -11,7 +11,7 @@ import { createWithin, type Filter } from '../store/filter.ts'
 import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { findRuleScope, readFilters } from './filter-parameters.ts'
+import { readRuleFilters } from './program-filters.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
@@ -226,7 +226,7 @@ function filtersOf(collection: CollectionDefinition, rule: unknown): readonly Fi
     )
   }
   const issues: Issue[] = []
-  const where = readFilters(rule, findRuleScope(collection), option, issues)
+  const where = readRuleFilters(rule, collection, option, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${option} returns no filters: ${wrong.message}`)
   // No item has a value that its field cannot have.

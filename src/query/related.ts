@@ -42,6 +42,25 @@ export function isOwn(filter: ParsedFilter): filter is Filter {
   }
 }
 
+/**
+ * Whether a filter lets every item through, or with `false` none, by its groups alone: `nin: []`, `not` of `in: []`. Of
+ * a condition that is never said, whatever the items are.
+ */
+export function isAlways(filter: ParsedFilter, wanted = true): boolean {
+  switch (filter.operator) {
+    case 'not':
+      return isAlways(filter.filter, !wanted)
+    case 'all':
+    case 'any': {
+      const test = (each: ParsedFilter) => isAlways(each, wanted)
+      const needsAll = (filter.operator === 'all') === wanted
+      return needsAll ? filter.filters.every(test) : filter.filters.some(test)
+    }
+    default:
+      return false
+  }
+}
+
 /** Finds the filter that a field, maybe one of a related item, and an operator name. */
 export function findFilterOf(
   dotted: string,

@@ -1,5 +1,5 @@
-// `where`: a filter as an object, with `or`, `and` and `not` → a tree of conditions. It is the value of a parameter,
-// and what programs pass.
+// Filters as objects, with `or`, `and` and `not` → a tree of conditions. Programs pass them, row policies return them, and
+// the parameter `where` has one as JSON.
 
 import { toPath } from '../base/paths.ts'
 import { isObject, isScalar, namesOf } from '../base/values.ts'
@@ -35,14 +35,9 @@ export function listGroups(fields: Fields): GroupWord[] {
   return GROUP_WORDS.filter(word => isGroup(word, fields))
 }
 
-/** Whether a word combines filters where no field has it as its name. */
-export function isGroupWord(name: string): name is GroupWord {
-  return Object.hasOwn(GROUPS, name)
-}
-
 /** Whether a property of a filter object combines filters: `or` does, unless a field has that name. */
 export function isGroup(name: string, fields: Fields): name is GroupWord {
-  return isGroupWord(name) && !fields.has(name)
+  return Object.hasOwn(GROUPS, name) && !fields.has(name)
 }
 
 /** What a `where` holds. */
@@ -208,8 +203,8 @@ class WhereReader {
     }
     const found = findFilterOf(dotted, word, scope)
     if ('issue' in found) {
-      // A name that is no field is no parameter either: those are not suggested.
-      const unknown = found.issue.type === 'unknown_field'
+      // Within a filter object no name is that of a parameter: those are not suggested.
+      const unknown = found.issue.type === 'unknown_field' && at !== dotted
       const { message, type } = unknown
         ? unknownRelated({ steps: [], rest: dotted, scope }, at)
         : found.issue

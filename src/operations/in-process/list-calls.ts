@@ -8,23 +8,15 @@ import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
 import { isGroupParameter, readGroupQuery } from '../../query/groups.ts'
 import { INCLUDE } from '../../query/include.ts'
-import { isOwn } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
-import {
-  findProgramReader,
-  findProgramScope,
-  parameter,
-  readGroups,
-  toParameters,
-  toPlain,
-} from '../filter-parameters.ts'
+import { findProgramReader, parameter, toPlain, toPlainFilters } from '../program-filters.ts'
 import { asksForGroups, countBy } from '../read/count-by.ts'
 import { prepareIncludes, readIncluded } from '../read/include.ts'
 import { chooseTotalMode, count } from '../read/list.ts'
 import { prepareQuery } from '../read/prepare-query.ts'
-import { hasFilter } from '../write/by-filter.ts'
+import { requireFilter } from '../write/by-filter.ts'
 import { findBeside, findStart, type ListStart, printNext, readCursor } from './list-starts.ts'
 import { toProgramNested } from './nested-items.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
@@ -68,17 +60,13 @@ function readCallQuery(
   )
   if (words !== undefined) texts.push(parameter('q', words))
   const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
-  const where = [Object.fromEntries(filters), Object(values.where ?? {})]
-  const seen = new Set<string>()
-  const scope = findProgramScope(collection)
-  const parameters = where.flatMap(each => toParameters(each, collection, scope, name, seen))
   const issues: Issue[] = []
-  const read = findProgramReader(collection)([...parameters, ...texts], issues)
-  const groups = where.flatMap(each => readGroups(each, scope, name, issues))
+  const read = findProgramReader(collection)(texts, issues, {
+    query: toPlainFilters(Object.fromEntries(filters), `${name}: `),
+    where: toPlainFilters(Object(values.where ?? {}), `${name}: where.`),
+  })
   throwIfAny(issues)
-  if (groups.length === 0) return read
-  const related = groups.filter(each => !isOwn(each))
-  return { ...read, where: [...read.where, ...groups.filter(isOwn)], related }
+  return read
 }
 
 const WHOLE = wholeFrom(0)
@@ -98,7 +86,7 @@ export async function countMatching(
 ): Promise<unknown> {
   if (asksForGroups(collection, Object.keys(call.query ?? {})))
     return countGroupsOf(collection, run, call)
-  requireFilters(collection, call)
+  refuseParameters(collection, call)
   const { value } = await run(call.operation, call.options, context =>
     count(context, readCallQuery(collection, call)),
   )
@@ -129,7 +117,10 @@ async function countGroupsOf(
 }
 
 /** @throws TypeError for what selects no items. */
-function requireFilters({ name }: CollectionDefinition, { operation, query = {} }: ListCall): void {
+function refuseParameters(
+  { name }: CollectionDefinition,
+  { operation, query = {} }: ListCall,
+): void {
   const other = ['sort', 'fields', ...PLACE].find(each => Object.hasOwn(query, each))
   if (other === undefined) return
   throw new TypeError(
@@ -137,19 +128,17 @@ function requireFilters({ name }: CollectionDefinition, { operation, query = {} 
   )
 }
 
-/** Reads the filters of a write to all items that match. @throws TypeError where there is none. */
+/** Reads the filters of a write to all items that match. @throws HttpError 400 where they can leave none out. */
 export function readFilters(
   collection: CollectionDefinition,
   operation: string,
   filters: object,
 ): ParsedQuery {
   const call = { operation, query: filters }
-  requireFilters(collection, call)
+  refuseParameters(collection, call)
   const query = readCallQuery(collection, call)
-  if (hasFilter(query)) return query
-  throw new TypeError(
-    `${collection.name}: ${operation} needs a filter. For all items, write { ${collection.shape.identity.name}: { exists: true } }`,
-  )
+  requireFilter(query, `{ ${collection.shape.identity.name}: { exists: true } }`)
+  return query
 }
 
 /** A part of a list, read. */

@@ -8,11 +8,10 @@ import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../../http/method-override
 import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type { FilterOperation } from '../../model/types/operation.ts'
-import type { ListRequest } from '../../pagination/list-reader.ts'
 import { BOUNDS, RESERVED } from '../../query/filters.ts'
 import { INCLUDE } from '../../query/include.ts'
+import { isAlways } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
-import { toConjunction } from '../../store/filter.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { updateSet } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
@@ -53,9 +52,11 @@ export function compileByFilter(
       ),
       ...checkMax(operation, preferences['max-affected']),
     ]
-    const { query } = await withBodyIssues(issues, () =>
-      requireFilter(findReaders(call).list(parameters, undefined)),
-    )
+    const query = await withBodyIssues(issues, () => {
+      const { query } = findReaders(call).list(parameters, undefined)
+      requireFilter(query, `?${collection.shape.identity.name}[exists]=true`)
+      return query
+    })
     return writeByFilter(call, operation, query)
   }
 }
@@ -87,7 +88,7 @@ function checkMax(operation: FilterOperation, max: number | undefined): Issue[] 
 
 /**
  * Changes or deletes all items that match.
- * @param query selects items: see {@link hasFilter}.
+ * @param query selects items: see {@link requireFilter}.
  * @throws HttpError; in process ConflictError
  */
 export async function writeByFilter(
@@ -112,16 +113,14 @@ export async function writeByFilter(
   return runOncePerKey(call, work, answer => buildResult(call, Number(Object(answer)[0])), texts)
 }
 
-/** @throws HttpError 400 */
-function requireFilter(request: ListRequest): ListRequest {
-  if (hasFilter(request.query)) return request
-  const message = 'Name the items by a filter, such as ?color=red'
+/**
+ * @param all what names all items.
+ * @throws HttpError 400 for a query that can leave no item out.
+ */
+export function requireFilter({ where, related = [], search }: ParsedQuery, all: string): void {
+  if (search || ![...where, ...related].every(each => isAlways(each))) return
+  const message = `Send a filter that can leave items out. For all items send ${all}`
   throw new HttpError(400, [{ message, type: 'filter_required' }])
-}
-
-/** Whether a query selects items. Empty groups are no filter. */
-export function hasFilter({ where, related = [], search }: ParsedQuery): boolean {
-  return toConjunction(where).length + related.length > 0 || search !== undefined
 }
 
 /** @throws HttpError 400 for a body that is no patch of many items. */
