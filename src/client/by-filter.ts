@@ -85,13 +85,13 @@ async function writeMany(
   body: unknown,
   options: ManyOptions = {},
 ): Promise<number> {
-  const { send, ids } = stateOf(client, method === 'PATCH' ? 'patchMany' : 'deleteMany')
+  const { send } = stateOf(client, method === 'PATCH' ? 'patchMany' : 'deleteMany')
   const { maxAffected, dryRun } = options
   const preferences = [
     ...(maxAffected === undefined ? [] : [`max-affected=${maxAffected}`]),
     ...(dryRun ? ['tx=rollback'] : []),
   ]
-  const reply = await send(method, name + printQuery(filters, { name, id: ids[name] ?? 'id' }), {
+  const reply = await send(method, name + printQuery(filters, { name }), {
     headers: { prefer: preferences.join() || undefined },
     body,
     options,

@@ -6,10 +6,9 @@ const GROUPS = /^(or|and|not)$/
 const PARAMETERS = /^(sort|fields|include|limit|offset|cursor|until|since(_id)?|max_id)$/
 const NAMED = /^(by|sum|avg|min|max)$/
 
-/** What a list is of: the names of the collection and of its id. */
+/** What a list is of: the name of the collection. */
 interface Listed {
   readonly name: string
-  readonly id: string
 }
 
 /**
@@ -29,7 +28,12 @@ export function printQuery(
 ): string {
   const parameters = new URLSearchParams()
   const seen = new Set<string>()
-  let groups: Readonly<Record<string, unknown>> = {}
+  let groups: Readonly<Record<string, unknown>> | undefined
+
+  const addGroup = (name: string, value: unknown): void => {
+    const group = { [name]: value }
+    groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
+  }
 
   const add = (path: string, name: string, operator: string, value: unknown): void => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
@@ -44,9 +48,8 @@ export function printQuery(
       seen.add(filter)
       for (const each of values)
         if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(listed, path, each)
-      // Every item has an id: this matches nothing.
-      if (values.length === 0 && operator[0] !== 'n')
-        parameters.set(`${listed.id}[exists]`, 'false')
+      // Only `where` says a list of no values.
+      if (values.length === 0) addGroup(path, { [operator]: values })
     }
     const texts = values.map(String)
     const isOne = texts.length > 0 && operator.endsWith('in')
@@ -66,9 +69,8 @@ export function printQuery(
   }
 
   const filter = (name: string, value: unknown, isReserved?: boolean): void => {
-    const group = { [name]: value }
-    if (!listed || !hasGroups(group)) walk(name, value, isReserved)
-    else groups = name in groups ? { and: [groups, group] } : { ...groups, ...group }
+    if (!listed || !hasGroups({ [name]: value })) walk(name, value, isReserved)
+    else addGroup(name, value)
   }
 
   for (const [name, value] of Object.entries(query)) {
@@ -86,7 +88,7 @@ export function printQuery(
         String(toPlain(value)),
       )
   }
-  if (listed && hasGroups(groups))
+  if (listed && groups)
     parameters.set(
       'where',
       JSON.stringify(groups, (name, value) => {
@@ -101,7 +103,7 @@ export function printQuery(
 
 function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
   return new TypeError(
-    `${name}: the filter ${path} must be a text, number, boolean, date or list of them, not ${String(value)}. Leave it out, or write { exists: false }`,
+    `${name}: ${path} must be a text, number, boolean, date, list of them or an object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
   )
 }
 

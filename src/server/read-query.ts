@@ -96,8 +96,12 @@ function toParameters(
   const value =
     'text' in sent ? parseJson(sent.text, depth, members) : toChecked(sent.parsed, depth)
   const hasGroups = kind === 'count' && asksForGroups(collection, Object.keys(Object(value)))
-  const id = collection.shape.identity.name
-  return toQueryParameters(value, id, issues, hasGroups ? NAME_LISTS : undefined)
+  return toQueryParameters(
+    value,
+    collection.queryFields,
+    issues,
+    hasGroups ? NAME_LISTS : undefined,
+  )
 }
 
 function toChecked(parsed: unknown, depth: number): Json {

@@ -128,8 +128,8 @@ describe('a list', () => {
     ],
     [{ where: { limit: { gte: 5 } } }, [8], 'filter[limit][gte]=5&limit=100'],
     [{ where: { model: { name: 'a, b&=%é' } } }, [9], 'filter[model.name]=a,+b&=%é&limit=100'],
-    [{ color: [] }, [], 'id[exists]=false&limit=100'],
-    [{ price: { nin: [], gt: 7 } }, [8, 9], 'price[gt]=7&limit=100'],
+    [{ color: [] }, [], 'limit=100&where={"color":{"eq":[]}}'],
+    [{ price: { nin: [], gt: 7 } }, [8, 9], 'price[gt]=7&limit=100&where={"price":{"nin":[]}}'],
     [{ limit: 2, offset: 3 }, [3, 4], 'limit=2&offset=3'],
   ] as const)('%j', async (query, prices, target) => {
     await fill(8)

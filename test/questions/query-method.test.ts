@@ -40,7 +40,19 @@ describe('a QUERY answers as its GET', () => {
     ['cars', { 'price[gte]': 20 }, 'cars?price[gte]=20'],
     ['cars', { price: [10, 30], sort: ['-price'] }, 'cars?price=10&price=30&sort=-price'],
     ['cars', { color: { in: ['a,b', 'red'] } }, 'cars?color[in]=a\\,b,red'],
-    ['cars', { color: [] }, 'cars?id[exists]=false'],
+    ['cars', { color: [] }, 'cars?where={"color":[]}'],
+    ['cars', { color: { nin: [] }, price: 10 }, 'cars?price=10&where={"color":{"nin":[]}}'],
+    [
+      'cars',
+      { color: { in: [] }, where: { price: 10 } },
+      'cars?where={"and":[{"color":{"in":[]}},{"price":10}]}',
+    ],
+    [
+      'cars',
+      { or: [{ price: 10 }, { price: 40 }], not: { color: 'red' } },
+      'cars?where={"and":[{"or":[{"price":10},{"price":40}]},{"not":{"color":"red"}}]}',
+    ],
+    ['cars', { 'price[lt]': 35, price: { lt: 25 } }, 'cars?price[lt]=35&where={"price":{"lt":25}}'],
     [
       'cars',
       { fields: ['id', 'price'], limit: 2, offset: 1 },
@@ -49,7 +61,7 @@ describe('a QUERY answers as its GET', () => {
     [
       'cars',
       { where: { or: [{ price: 10 }, { color: 'red' }] }, limit: 1 },
-      'cars?where={"or":[{"price":10},{"color":"red"}]}&limit=1',
+      'cars?limit=1&where={"or":[{"price":10},{"color":"red"}]}',
     ],
     [
       'cars/count',
@@ -111,7 +123,9 @@ test.each<[number, string, unknown, string, string]>([
   [400, 'price must be a text, number', { price: null }, JSON_TYPE, 'cars'],
   [400, 'Unknown query parameter \\"colour\\"', { colour: 'red' }, JSON_TYPE, 'cars'],
   [400, 'where.or.0.price', { where: { or: [{ price: 'x' }] } }, JSON_TYPE, 'cars'],
-  [400, 'price[lt] stands there twice', { 'price[lt]': 5, price: { lt: 6 } }, JSON_TYPE, 'cars'],
+  [400, 'price[lt] is no field', { 'price[lt]': [null] }, JSON_TYPE, 'cars'],
+  [400, 'Unknown field \\"colour\\": did you', { colour: { nin: [] } }, JSON_TYPE, 'cars'],
+  [400, 'Unknown operator \\"below\\"', { price: { below: [] } }, JSON_TYPE, 'cars'],
   [400, '_method has no meaning', { _method: 'DELETE' }, JSON_TYPE, 'cars'],
   [400, '_method has no meaning', '_method=DELETE', FORM_TYPE, 'cars'],
   [400, 'U+0000', 'color=%00', FORM_TYPE, 'cars'],
