@@ -2,6 +2,7 @@
 import { isAscii } from 'node:buffer'
 import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
+import type { Limits } from '../http/limits.ts'
 import type { ReadContext } from './format.ts'
 
 /**
@@ -10,7 +11,10 @@ import type { ReadContext } from './format.ts'
  */
 export async function readBytes(
   body: AsyncIterable<Uint8Array>,
-  { limits, length = 0 }: Pick<ReadContext, 'limits' | 'length'>,
+  {
+    limits,
+    length = 0,
+  }: { readonly limits: Pick<Limits, 'body'>; readonly length?: number | undefined },
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0

@@ -1,5 +1,6 @@
 // Byte ranges (RFC 9110 §14): one part of a content in `Range` and `Content-Range`.
 
+/** A part of a content, in bytes (RFC 9110 §14.1.2). */
 export interface ByteRange {
   /** Both inclusive. */
   readonly first: number
