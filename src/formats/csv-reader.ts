@@ -65,7 +65,8 @@ function readHeader(
 ): readonly ReadColumn[] {
   const known = new Map(listColumns(fields).map(column => [column.path.join('.'), column]))
   const names = cells.map(cell => unguard(cell ?? ''))
-  const doubled = names.find((name, at) => names.indexOf(name) !== at)
+  const seen = new Set<string>()
+  const doubled = names.find(name => seen.size === seen.add(name).size)
   if (doubled !== undefined) {
     const message = `Two columns have the name ${JSON.stringify(doubled)}`
     throw new HttpError(400, [{ message, field: doubled, type: 'repeated_key' }])

@@ -8,7 +8,9 @@ import { isUtf8 } from 'node:buffer'
 export const NO_FILE_NAME = 'rest-conventions-no-file-name'
 
 /** The longest head that is held back until it is whole; busboy refuses longer ones. */
-const MAX_HEAD = 17 * 1024
+export const MAX_HEAD = 17 * 1024
+/** The end of a head, which begins within its last line end. */
+const HEAD_END = '\r\n\r\n'
 
 /** What busboy does not tell of the head of a part. */
 export interface PartHead {
@@ -24,6 +26,8 @@ export class PartHeads {
   readonly heads: PartHead[] = []
   /** The delimiters so far, with the closing one: one more than the parts. */
   count = 0
+  /** The bytes behind the closing delimiter. */
+  after = 0
   readonly #delimiter: Buffer
   /** Whether the closing delimiter was passed: what follows is no part. */
   #closed = false
@@ -35,23 +39,27 @@ export class PartHeads {
 
   /** Takes a chunk and returns what busboy can read so far. */
   push(chunk: Uint8Array): Buffer {
-    return this.#pass(Buffer.concat([this.#held, chunk]), MAX_HEAD)
+    return this.#pass(Buffer.concat([this.#held, chunk]), this.#held.length, MAX_HEAD)
   }
 
   /** Returns the rest, at the end of the body. */
   end(): Buffer {
-    const passed = this.#pass(this.#held, 0)
+    const passed = this.#pass(this.#held, 0, 0)
     return this.#closed ? passed : Buffer.concat([passed, this.#held])
   }
 
-  #pass(data: Buffer, maxHead: number): Buffer {
+  /** @param held how many of the bytes were held back: no head ends in them. */
+  #pass(data: Buffer, held: number, maxHead: number): Buffer {
     const passed: Buffer[] = []
     let at = 0
+    // No byte is searched twice for the end of a head: delimiters may stand in every fifth.
+    let end = 0
     let keepFrom = data.length - this.#delimiter.length + 1
     let start = data.indexOf(this.#delimiter)
     while (start !== -1) {
       const head = start + this.#delimiter.length
-      const end = data.indexOf('\r\n\r\n', head)
+      if (end !== -1 && end < head)
+        end = data.indexOf(HEAD_END, Math.max(head, held - HEAD_END.length + 1))
       // A delimiter in the head of a part, or after the closing one, is only counted.
       const opens = start >= at && !this.#closed
       if (opens && end === -1 && data.length - head < maxHead) {
@@ -62,6 +70,7 @@ export class PartHeads {
       if (opens && data.toString('latin1', head, head + 2) === '--') {
         this.#closed = true
         passed.push(data.subarray(at, head + 2))
+        at = head + 2
       } else if (opens && end !== -1 && end - head < MAX_HEAD) {
         const bytes = data.subarray(head, end)
         const charset = CHARSET.exec(bytes.toString('latin1'))?.[2] ?? 'utf-8'
@@ -72,7 +81,8 @@ export class PartHeads {
       start = data.indexOf(this.#delimiter, head)
     }
     keepFrom = Math.max(at, keepFrom)
-    if (!this.#closed) passed.push(data.subarray(at, keepFrom))
+    if (this.#closed) this.after += keepFrom - at
+    else passed.push(data.subarray(at, keepFrom))
     this.#held = data.subarray(keepFrom)
     return Buffer.concat(passed)
   }

@@ -9,7 +9,7 @@ import { form } from './form.ts'
 import { type FormPart, formValue, namesOf } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { checkName } from './json-value.ts'
-import { type PartHead, PartHeads } from './multipart-heads.ts'
+import { MAX_HEAD, type PartHead, PartHeads } from './multipart-heads.ts'
 import { PartReader } from './multipart-part.ts'
 
 /** `multipart/form-data`, read only: forms with files. */
@@ -66,9 +66,14 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     }
   }
   async function passOn(): Promise<void> {
+    // No limit of the parts ends a text before its delimiter, nor what stands around the parts.
+    let left = limits.body + limits.parts * (MAX_HEAD + (context.upload ? limits.upload : 0))
     for await (const chunk of body) {
       if (failure) return
+      left -= chunk.length
+      if (left < 0) throw tooLarge(limits)
       const isFull = !parser.write(heads.push(chunk))
+      if (heads.after > MAX_HEAD) throw malformed('goes on after its closing delimiter')
       if (isFull) await Promise.race([once(parser, 'drain'), stopped])
     }
     parser.end(heads.end())
@@ -128,6 +133,11 @@ function checkPartName(name: string | undefined, head: PartHead | undefined): st
     throw malformed('has a part whose name is not valid UTF-8')
   for (const each of namesOf(name)) checkName(each, name)
   return name
+}
+
+function tooLarge({ body, upload, parts }: ReadContext['limits']): HttpError {
+  const message = `The body is too large: ${parts} parts, texts of ${body} bytes together and files of ${upload} bytes each are allowed`
+  return new HttpError(413, [{ message, type: 'body_too_large' }])
 }
 
 function malformed(what: string, cause?: unknown): HttpError {

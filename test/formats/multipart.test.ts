@@ -410,6 +410,29 @@ describe('refused', () => {
     expect(states).not.toContain('open')
   })
 
+  it.each<[string, string, string, ReadOptions, number]>([
+    ['what follows the end', `${whole}`, '', {}, 400],
+    ['what comes before the first part', '', '', { limits: { body: 1000 } }, 413],
+    ['a text', openForm([part('comment', 'a')]).toString(), '', { limits: { body: 1000 } }, 413],
+    [
+      'a part that is no property',
+      `--${BOUNDARY}\r\nA: b\r\n\r\n`,
+      '',
+      { limits: { body: 1000 } },
+      413,
+    ],
+    ['a head', openForm([part('comment', '')]).toString(), `\r\n--${BOUNDARY}\r\n`, {}, 400],
+  ])('%s without an end', async (_, begin, between, options, status) => {
+    let sent = 0
+    async function* body() {
+      yield Buffer.from(begin)
+      yield Buffer.from(between)
+      for (; sent < 100_000_000; sent += 65_536) yield Buffer.alloc(65_536, 'a')
+    }
+    expect((await refusalOf(read(body(), options))).status).toBe(status)
+    expect(sent).toBeLessThan(2_000_000)
+  })
+
   it('a file after a refused part, in the same chunk', async () => {
     const { states, upload } = keeper()
     const body = formOf([part('__proto__', 'x'), file('photo', 'PNG'), part('comment', 'x')])
