@@ -158,6 +158,7 @@ const users = defineCollection({
   actions: {
     login: {
       on: 'collection', // POST /v2/users/login: a cookie for browsers, the same token for programs
+      cookies: true, // not for pages of other origins
       input: z.object({ email: z.email(), password: Password }),
       output: z.object({ token: z.string() }),
       async run({ input, response, transaction }) {

@@ -95,7 +95,8 @@ export const ERROR_TYPES = {
     unauthenticated: 'The request needs credentials. `WWW-Authenticate` says of which kind.',
   },
   403: {
-    cross_origin: 'A page of another origin tried to write. Allow its origin in `cors.origins`.',
+    cross_origin:
+      'A page of another origin tried to write. Allow its origin in `cors.origins`; for an action that sets cookies with `credentials: true`.',
     forbidden_row: 'The item would be one that you may not see. Change its owner or parent.',
     insecure_transport: 'The password was sent without TLS. Use https, and change the password.',
     insufficient_scope: 'The principal lacks a scope. Ask for a token with it.',

@@ -68,6 +68,7 @@ function clinic() {
     actions: {
       login: {
         on: 'collection',
+        cookies: true,
         input: z.object({
           name: z.string(),
           password: z.string().meta({ format: 'password' }).optional(),
@@ -81,6 +82,7 @@ function clinic() {
       },
       steal: {
         on: 'collection',
+        cookies: true,
         input: z.object({ name: z.string(), value: z.string() }),
         run: ({ input, response }) =>
           response.headers.append(input.name as 'Set-Cookie', input.value),

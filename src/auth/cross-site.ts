@@ -4,10 +4,14 @@ import type { HttpRequest } from '../http/message.ts'
 /** The schemes whose credentials a browser sends by itself, once it has them. */
 const AMBIENT = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i
 
+/** Whether a request has credentials that a browser adds by itself: cookies, or passwords. */
+export function hasAmbientCredentials({ headers }: HttpRequest): boolean {
+  return headers.cookie !== undefined || AMBIENT.test(headers.authorization ?? '')
+}
+
 /**
- * Whether a request is a cross-site request with ambient credentials (CSRF): a page of another origin
- * made the browser send cookies or passwords that it adds by itself. Other clients send neither
- * `Sec-Fetch-Site` nor `Origin`.
+ * Whether a page of another origin made a browser send a request. Other clients send neither `Sec-Fetch-Site` nor
+ * `Origin`.
  * @param own the origin of the api.
  * @param allowed whether pages of an origin may write here.
  */
@@ -16,8 +20,6 @@ export function isCrossSite(
   own: string,
   allowed: (origin: string) => boolean,
 ): boolean {
-  const ambient = headers.cookie !== undefined || AMBIENT.test(headers.authorization ?? '')
-  if (!ambient) return false
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && allowed(origin)) return false
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'

@@ -27,6 +27,8 @@ export interface CorsOptions {
 export interface Cors {
   /** The headers of every response: the same for all origins, or by allowed origin. */
   readonly origins: '*' | ReadonlyMap<string, HeaderList>
+  /** Whether pages of listed origins may send cookies, and keep them. */
+  readonly credentials: boolean
   /** The headers of every response that do not depend on the origin. */
   readonly common: HeaderList
   /** The headers of a response to OPTIONS besides. */
@@ -85,14 +87,14 @@ export function buildCors(options: CorsOptions = {}): Cors {
   ]
   if (origins === '*') {
     const common = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
-    return { origins, common, preflight }
+    return { origins, credentials, common, preflight }
   }
   const shared = ['Access-Control-Expose-Headers', EXPOSED]
   if (credentials) shared.push('Access-Control-Allow-Credentials', 'true')
   const byOrigin = new Map(
     origins.map(origin => [origin, ['Access-Control-Allow-Origin', origin, ...shared]]),
   )
-  return { origins: byOrigin, common: [], preflight }
+  return { origins: byOrigin, credentials, common: [], preflight }
 }
 
 /** Finds the headers for a request from `origin`; none for an origin that is not allowed. */

@@ -6,7 +6,7 @@ import { formValue } from '../formats/form-values.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
-import type { ActionDefinition } from '../model/types/definition.ts'
+import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import type { ActionResponse } from '../model/types/hooks.ts'
 import { RESERVED } from '../query.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
@@ -73,7 +73,7 @@ async function doWork(
 ): Promise<ActionOutcome> {
   const current = await findItemOf(context, action, transaction)
   const input = await checkInput(context, action)
-  const response = new CookieResponse()
+  const response = new CookieResponse(context.target.collection, action)
   const outcome = {
     ...(await run(context, action, current, input, response, transaction)),
     headers: response.list,
@@ -85,8 +85,14 @@ async function doWork(
 /** The cookies that an action sets. */
 class CookieResponse implements ActionResponse {
   readonly list: HeaderList = []
+  readonly #where: string
+  readonly #cookies: boolean
   readonly headers: ActionResponse['headers'] = {
     append: (name: string, value: string) => {
+      if (!this.#cookies)
+        throw new TypeError(
+          `${this.#where} sets a cookie without cookies: true. Declare cookies: true beside its run.`,
+        )
       if (!/^set-cookie$/i.test(name))
         throw new TypeError(`An action may set the header Set-Cookie alone, not ${name}`)
       if (!isFieldValue(value))
@@ -95,6 +101,11 @@ class CookieResponse implements ActionResponse {
         )
       this.list.push('Set-Cookie', value)
     },
+  }
+
+  constructor(collection: CollectionDefinition, { name, cookies }: ActionDefinition) {
+    this.#where = `${collection.name}: the action ${name}`
+    this.#cookies = cookies
   }
 }
 

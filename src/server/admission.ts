@@ -2,14 +2,14 @@
 
 import { addressKey, principalKey } from '../auth/client-key.ts'
 import { countAgainstLimits } from '../auth/count-against-limits.ts'
-import { isCrossSite } from '../auth/cross-site.ts'
+import { hasAmbientCredentials, isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { type Awaitable, andThen } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
 import { isSafe } from '../http/methods.ts'
-import type { ApiDefinition } from '../model/types/definition.ts'
+import type { ActionDefinition, ApiDefinition } from '../model/types/definition.ts'
 import { metadataAddress } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import { step, timed } from './steps.ts'
@@ -17,23 +17,45 @@ import { step, timed } from './steps.ts'
 /**
  * Lists the steps that every request to an api passes first; steps that the api does not need are left out.
  * @param method absent for unknown paths and methods.
+ * @param action what is requested, if it is an action.
  */
-export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
+export function admissionSteps(
+  api: ApiDefinition,
+  method?: string,
+  action?: ActionDefinition,
+): Step[] {
   const steps: Step[] = []
-  if (method === undefined || !isSafe(method)) steps.push(step(refuseCrossSite, 403))
+  const mayWrite = method === undefined || !isSafe(method)
+  if (mayWrite && !action?.crossSite)
+    steps.push(step(action?.cookies ? refuseForeignLogin : refuseCrossSite, 403))
   if (api.schemes.length > 0) steps.push(step(authenticateClient, 401, 403, 429, 503))
   if (api.rateLimit) steps.push(step(countRequest, 429, 503))
   return timed(api, 'auth', ...steps)
 }
 
 /** Refuses a write that a page of another origin may have made a browser send. @throws HttpError 403 */
-function refuseCrossSite({ api: { cors }, request, base }: RequestContext): void {
-  if (isSafe(request.method)) return
-  const allowed = (origin: string) => cors.origins !== '*' && cors.origins.has(origin)
-  if (!isCrossSite(request, splitBase(base).origin, allowed)) return
-  const message =
-    'A page of another origin must not write here with the credentials of the browser.'
-  throw new HttpError(403, [{ message, type: 'cross_origin' }])
+function refuseCrossSite(context: RequestContext): void {
+  const { request } = context
+  if (isSafe(request.method) || !hasAmbientCredentials(request) || !isForeign(context)) return
+  throw crossOrigin(
+    'A page of another origin must not write here with the credentials of the browser.',
+  )
+}
+
+/** Refuses a page of another origin that makes a browser keep cookies: it would log its reader in. @throws HttpError 403 */
+function refuseForeignLogin(context: RequestContext): void {
+  if (!isForeign(context, context.api.cors.credentials)) return
+  throw crossOrigin('A page of another origin must not make a browser keep cookies of this one.')
+}
+
+/** @param allowsListed whether pages of the origins that the api lists may send such a request. */
+function isForeign({ api: { cors }, request, base }: RequestContext, allowsListed = true): boolean {
+  const isListed = (origin: string) => cors.origins !== '*' && cors.origins.has(origin)
+  return isCrossSite(request, splitBase(base).origin, origin => allowsListed && isListed(origin))
+}
+
+function crossOrigin(message: string): HttpError {
+  return new HttpError(403, [{ message, type: 'cross_origin' }])
 }
 
 /** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 429, 503 */

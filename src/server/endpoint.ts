@@ -47,7 +47,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const { methods, target } = route
   const admit = (method?: string): Step[] =>
     steps(
-      admissionSteps(api, method),
+      admissionSteps(api, method, target.action),
       hasViews(api, target) && step(chooseView),
       collectionOf(target)?.hideExistence && step(refuseHidden, 404),
     )

@@ -98,6 +98,17 @@ type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
      * once and must have no effect outside `collection()` and `update()`. Default false.
      */
     readonly transaction?: boolean | undefined
+    /**
+     * Whether it may set cookies: `response.headers.append('Set-Cookie', …)`. A page of another origin gets 403 then,
+     * before `run`, unless `cors` lists its origin with `credentials`: it could log its reader in as somebody else. Never
+     * with GET. Default false.
+     */
+    readonly cookies?: boolean | undefined
+    /**
+     * Whether pages of all origins may send it, with `cookies`: for SAML and `response_mode=form_post`, where the input
+     * itself proves whom it is from. Default false.
+     */
+    readonly crossSite?: boolean | undefined
   }
 } & {
   readonly [K in keyof Methods]: {

@@ -106,5 +106,7 @@ export const ACTION_RULES: Rules<Action> = {
   output: either(`${SCHEMA.wanted}, or "item"`, SCHEMA, oneOf('item')),
   description: TEXT,
   transaction: BOOLEAN,
+  cookies: BOOLEAN,
+  crossSite: BOOLEAN,
   run: FUNCTION,
 }

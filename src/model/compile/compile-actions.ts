@@ -44,6 +44,15 @@ export function compileActions({
     )
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
     const { on, description, run, transaction = false, method = 'POST' } = action
+    const { cookies = false, crossSite = false } = action
+    assertValid(
+      !cookies || method !== 'GET',
+      `${name}: the action ${verb} sets cookies, so its method cannot be GET. Use POST`,
+    )
+    assertValid(
+      !crossSite || cookies,
+      `${name}: the action ${verb} has crossSite: true without cookies: true. Leave it out, or add cookies: true`,
+    )
     assertValid(
       !transaction || store.transaction,
       `${name}: the action ${verb} has transaction: true, but its store has no transactions`,
@@ -62,7 +71,8 @@ export function compileActions({
     const outputFields = output?._zod.def.type === 'object' ? fieldsOf(output) : undefined
     const check = input && buildChecker(input)
     const both = { input, inputFields, check, output, outputFields, givesItem }
-    found.set(verb, { name: verb, on, method, ...both, description, transaction, run })
+    const options = { description, transaction, cookies, crossSite, run }
+    found.set(verb, { name: verb, on, method, ...both, ...options })
   }
   return found
 }

@@ -41,6 +41,8 @@ export interface Action {
   readonly description?: string | undefined
   /** Whether its work and the record of its idempotency key are one transaction. */
   readonly transaction?: boolean | undefined
+  readonly cookies?: boolean | undefined
+  readonly crossSite?: boolean | undefined
   readonly run?: ActionRun | undefined
 }
 

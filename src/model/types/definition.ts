@@ -35,6 +35,9 @@ export interface ActionDefinition {
   readonly description: string | undefined
   /** Whether its work and the record of its idempotency key are one transaction. */
   readonly transaction: boolean
+  /** Whether it may set cookies, and whether pages of other origins may send it then. */
+  readonly cookies: boolean
+  readonly crossSite: boolean
   /** Absent where `defineApi` declares it. */
   readonly run: ActionRun | undefined
   readonly input: Schema | undefined

@@ -218,7 +218,7 @@ export interface ActionResponse {
      * Adds a cookie (RFC 6265 §4.1): `headers.append('Set-Cookie', '__Host-session=…; Secure; HttpOnly; Path=/')`. No
      * cache keeps the answer then. An answer that is repeated for an `Idempotency-Key` has none, nor has a call in
      * process.
-     * @throws TypeError for another header, and for an invalid value.
+     * @throws TypeError for another header, for an invalid value, and in an action without `cookies: true`.
      */
     readonly append: (name: 'Set-Cookie', value: string) => void
   }
