@@ -20,8 +20,7 @@ import type {
   TransactionOptions,
 } from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
-import type { Pages } from './operations/context.ts'
-import { type CallScope, findName } from './operations/context.ts'
+import type { CallScope, Pages } from './operations/context.ts'
 import {
   assertValid,
   checkOptions,
@@ -122,8 +121,9 @@ export interface Resources<C = Collections> {
   /** The collections by name. */
   readonly collections: C
   /**
-   * The resource of a collection, typed by the collection or its name.
-   * @throws TypeError where there is no such collection.
+   * The resource of a collection, typed by the collection or its name: of this version, otherwise of the newest version
+   * that has it.
+   * @throws TypeError if no version has it.
    */
   collection<T extends keyof C | AnyCollection>(collection: T): ResourceOf<C, T>
   /**
@@ -261,8 +261,7 @@ export function defineApi(options: object): unknown {
     const { collections = [] } = declared.find(each => each.version === version.number) ?? {}
     return {
       collections: Object.fromEntries(Object.values(collections).map(each => [each.name, each])),
-      collection: (collection: string | AnyCollection) =>
-        runtime.createResource(scope, findName(version, collection)),
+      collection: (collection: string | AnyCollection) => runtime.createResource(scope, collection),
       transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
         runtime.runTransaction(scope, work, options),
       asSystem: () => resources(version, true),

@@ -359,10 +359,11 @@ describe('hooks of an api and of a collection', () => {
     const one = await v1.collection(old).create({ price: '' })
     expect(await v1.collection(old).show(one)).toBe('old')
     expect(await v2.collection(cars).create({ price: 1 })).toMatchObject({ price: 2 })
-    const message = 'v2 of this api has another collection "cars" than this one'
-    expect(() => v2.collection(old as never)).toThrow(message)
-    expect(() => api.collection(old)).toThrow(message)
-    const within = v2.transaction(async tx => tx.collection(old as never))
+    const stranger = defineCollection({ name: 'cars', schema: z.object({}), store })
+    const message = 'This api has another collection "cars" than this one'
+    expect(() => v2.collection(stranger as never)).toThrow(message)
+    expect(() => api.collection(stranger)).toThrow(message)
+    const within = v2.transaction(async tx => tx.collection(stranger as never))
     await expect(within).rejects.toThrow(TypeError)
     expect(() => defineApi({ versions: [], hooks: {} } as never)).toThrow('of each: versions')
   })

@@ -17,13 +17,12 @@ import {
   type Router,
   type RouteTarget,
 } from '../model/compile/routes.ts'
-import type { AnyCollection } from '../model/types/collection-types.ts'
 import type {
   ApiDefinition,
   CollectionDefinition,
   VersionDefinition,
 } from '../model/types/definition.ts'
-import type { Find, OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
+import type { NamedCollection, OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
 import type { CallOptions, Resource } from '../model/types/resource.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
@@ -40,7 +39,7 @@ export interface Runtime {
   /** What prints pages, where the api has them. */
   readonly pages: Pages | undefined
   /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */
-  readonly createResource: (scope: CallScope, name: string) => Resource
+  readonly createResource: (scope: CallScope, collection: NamedCollection) => Resource
   /** Runs work in a transaction. It is here for the same reason. */
   readonly runTransaction: <R>(
     outer: CallScope,
@@ -49,9 +48,10 @@ export interface Runtime {
   ) => Promise<R>
 }
 
-/** What calls of one version share. Its options are in force where a call gives none. */
+/** What calls share. Its options are in force where a call gives none. */
 export interface CallScope extends CallOptions {
   readonly runtime: Runtime
+  /** Where their collections are looked for first. */
   readonly version: VersionDefinition
   /** The public address of the api, or its path. */
   readonly base: string
@@ -65,26 +65,6 @@ export interface CallScope extends CallOptions {
   readonly forClient?: boolean | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
-}
-
-/** Creates the function that finds the resources of a scope; without a name its own collection. */
-export function createFind(scope: CallScope): Find {
-  const find = (collection: string | AnyCollection = scope.own?.name ?? '') =>
-    scope.runtime.createResource(scope, findName(scope.version, collection))
-  return find as Find // a resource has the types of its collection
-}
-
-/** Finds the name of a collection. @throws TypeError for one that has its name in another version alone. */
-export function findName(version: VersionDefinition, collection: string | AnyCollection): string {
-  if (typeof collection === 'string') return collection
-  const { name, shape } = collection
-  const known = version.collections.get(name)
-  // An api may know more of the fields; the identity is that of the declaration.
-  if (!known || known.shape.identity === shape.identity) return name
-  const where = version.name === '' ? 'this api' : `${version.name} of this api`
-  throw new TypeError(
-    `${where} has another collection "${name}" than this one. Call this one by the version that has it: api.versions.v1.collection(${name}).`,
-  )
 }
 
 /** The body of a request, decoded. */

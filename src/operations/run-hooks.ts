@@ -5,9 +5,10 @@ import { toWhole } from '../model/compile/compile-views.ts'
 import type { Find, HookContext, OperationEvent } from '../model/types/hooks.ts'
 import { neverAborted } from '../store/abort.ts'
 import type { Stored } from '../store/store.ts'
-import { type CallScope, createFind, type OperationContext } from './context.ts'
+import type { CallScope, OperationContext } from './context.ts'
 import { toProgramItem } from './in-process/program-items.ts'
 import { reportFailure } from './report-failure.ts'
+import { createFind } from './resolve-collection.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 
 type HookState = HookContext['state']

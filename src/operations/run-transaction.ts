@@ -1,14 +1,15 @@
-// Transactions over several collections of one version.
+// Transactions over several collections of one database.
 import { memoize } from '../base/memoize.ts'
 import { unavailable } from '../http/timeouts.ts'
-import type { CollectionDefinition, VersionDefinition } from '../model/types/definition.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
 import type { OwnTransaction, TransactionOptions } from '../model/types/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import { onAbort } from '../store/abort.ts'
 import { UnknownOutcomeError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
-import { type CallScope, createFind, type OperationContext } from './context.ts'
+import type { CallScope, OperationContext } from './context.ts'
+import { createFind, resolveCollection } from './resolve-collection.ts'
 import { RunningTransaction } from './running-transaction.ts'
 import { requireOutside } from './work-context.ts'
 
@@ -34,8 +35,7 @@ async function runWork<R>(
 ): Promise<R> {
   checkOptions('The options of transaction', options, RULES)
   const { of, ...callOptions } = options
-  const name = typeof of === 'object' ? of.name : of
-  const own = name === undefined ? outer.own : outer.version.collections.get(name)
+  const own = of === undefined ? outer.own : resolveCollection(outer, of).collection
   const scope = { ...outer, ...callOptions, own }
   return transact(scope, transaction => {
     const within = { ...scope, transaction, signal: transaction.signal }
@@ -65,11 +65,12 @@ export function runInTransaction<R>(
 }
 
 async function transact<R>(
-  { runtime, version, own, request, signal: outer, transaction }: Omit<CallScope, 'base'>,
+  scope: Omit<CallScope, 'base'>,
   work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
+  const { runtime, request, signal: outer, transaction } = scope
   if (transaction) return work(transaction)
-  const stores = [...new Set(findMembers(version, own).map(({ store }) => store))]
+  const stores = findStores(scope)
   const first = stores[0] as Required<Store> // all members have transactions
   requireOutside(first, 'api', 'transaction')
   const limit = new AbortController()
@@ -114,34 +115,40 @@ function tooSlow(): Error {
   return unavailable('The transaction took too long. Try again.', 'work_too_slow')
 }
 
-/** Groups the collections of a version by the database of their stores, with those of others that they refer to, or that refer to them. */
-const groupByDatabase = memoize(({ collections }: VersionDefinition) => {
-  const groups = new Map<object, CollectionDefinition[]>()
-  const members = new Set(collections.values())
-  for (const collection of members) {
-    const { children, targets } = collection
-    for (const each of [...children, ...targets.values()]) members.add(each.collection)
-    const { database, transaction } = collection.store
-    if (!database || !transaction) continue
-    groups.set(database, [...(groups.get(database) ?? []), collection])
+/** Groups the stores of all versions by their database: a hook of one version may call a collection of another. */
+const groupByDatabase = memoize(({ versions }: ApiDefinition) => {
+  const groups = new Map<object, Set<Store>>()
+  for (const { collections } of versions) {
+    for (const { store } of collections.values()) {
+      const { database, transaction } = store
+      if (!database || !transaction) continue
+      groups.set(database, (groups.get(database) ?? new Set()).add(store))
+    }
   }
   return groups
 })
 
-/** Finds the collections of a transaction: those in one database. */
-function findMembers(
-  version: VersionDefinition,
-  own: CollectionDefinition | undefined,
-): readonly CollectionDefinition[] {
-  const groups = groupByDatabase(version)
-  const found = own ? groups.get(own.store.database ?? own) : [...groups.values()][0]
-  if (!found) {
-    const names = own?.name ?? [...version.collections.keys()].join(', ')
+/** Finds the stores of a transaction: all of its database, which is that of its own collection, or of its version. */
+function findStores({
+  runtime,
+  version,
+  own,
+}: Pick<CallScope, 'runtime' | 'version' | 'own'>): readonly Store[] {
+  const groups = groupByDatabase(runtime.api)
+  const members = own ? [own] : [...version.collections.values()]
+  const named = new Map<Iterable<Store>, string[]>()
+  for (const { name, store } of members) {
+    const stores = groups.get(store.database ?? store)
+    if (stores) named.set(stores, [...(named.get(stores) ?? []), name])
+  }
+  const [stores, ...others] = named.keys()
+  if (!stores) {
+    const names = members.map(({ name }) => name).join(', ')
     throw new TypeError(`The stores of these collections have no transactions: ${names}`)
   }
-  if (own || groups.size === 1) return found
-  const names = [...groups.values()].map(group => group.map(({ name }) => name).join(', '))
+  if (others.length === 0) return [...stores]
+  const names = [...named.values()]
   throw new TypeError(
-    `A transaction is in one database, and these collections are in ${groups.size}: ${names.join('; ')}. Name one of the database: transaction(work, { of: '${found[0]?.name}' })`,
+    `A transaction is in one database, and these collections are in ${named.size}: ${names.map(each => each.join(', ')).join('; ')}. Name one of the database: transaction(work, { of: '${names[0]?.[0]}' })`,
   )
 }

@@ -2,7 +2,7 @@
 import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
 import type { Awaitable } from '../../base/values.ts'
 import type { Input, Output, SomeSchema } from '../../schema/zod-fields.ts'
-import type { Id } from '../../store/store.ts'
+import type { Id, Shape } from '../../store/store.ts'
 import type {
   AnyCollection,
   AnyNames,
@@ -48,13 +48,21 @@ export type ResourceOf<Named, T> = T extends AnyCollection
 /** A collection of unknown type has a looser resource. */
 type CallableOf<D extends Def, Named> = string extends D['readOnly'] ? Resource : Callable<D, Named>
 
+/** A collection by its name, or as it was declared. */
+export type NamedCollection =
+  | string
+  | { readonly name: string; readonly shape?: Pick<Shape, 'identity'> | undefined }
+
 /** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
 export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
   /** The collection itself. */
   (): Resource<Own>
   /** By name and schema: for a collection that is declared later and refers back to this one. */
   <S extends SomeSchema>(name: string, schema: S): Resource<OwnDef<S>>
-  /** By the collection or its name. @throws TypeError where the api has no such collection. */
+  /**
+   * By the collection or its name: that of the same version, otherwise of the newest version that has it.
+   * @throws TypeError if no version has it.
+   */
   <T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
 }
 
@@ -70,7 +78,7 @@ export interface Transaction<Named = AnyNames> {
 export interface TransactionOptions<P extends BasePrincipal = Principal>
   extends Omit<CallOptions<P>, 'headers'> {
   /** A collection of the database, for an api with several databases. */
-  readonly of?: string | { readonly name: string } | undefined
+  readonly of?: NamedCollection | undefined
 }
 
 /** The same within a hook or an action. */

@@ -4,6 +4,7 @@ import { normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
 import type { ActionDefinition, CollectionDefinition } from '../../model/types/definition.ts'
+import type { NamedCollection } from '../../model/types/hooks.ts'
 import type { FilterOperation } from '../../model/types/operation.ts'
 import type {
   CallOptions,
@@ -16,6 +17,7 @@ import type {
 } from '../../model/types/resource.ts'
 import type { Id } from '../../store/store.ts'
 import type { CallScope, Perform } from '../context.ts'
+import { resolveCollection } from '../resolve-collection.ts'
 import { writeByFilter } from '../write/by-filter.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { readWithIncluded } from './nested-items.ts'
@@ -29,19 +31,15 @@ const MAX_WAIT_MS = 100
 
 const WHOLE_COLLECTION: Call['place'] = { kind: 'collection' }
 
-/** @throws TypeError where the version has no such collection. */
-export function createResource(scope: CallScope, name: string): Resource {
-  const { version, transaction } = scope
-  const collection = version.collections.get(name)
-  if (!collection) {
-    const names = [...version.collections.keys()].join(', ')
-    throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
-  }
+/** @throws TypeError if no version of the api has the collection. */
+export function createResource(scope: CallScope, wanted: NamedCollection): Resource {
+  const { transaction } = scope
+  const { version, collection } = resolveCollection(scope, wanted)
   transaction?.requireMember(collection)
-  const resource = new CollectionResource(scope, collection)
+  const resource = new CollectionResource({ ...scope, version }, collection)
   // No action may have the name of a method.
   const calls = { ...resource.actions, ...resource }
-  return transaction ? trackCalls(calls, name, transaction.calls) : calls
+  return transaction ? trackCalls(calls, collection.name, transaction.calls) : calls
 }
 
 /** What a write of one item gets. */
