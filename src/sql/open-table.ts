@@ -1,11 +1,10 @@
-// Opens the table of a collection: creates or alters it if the options allow it, and reads its catalog.
+// Opens the table of a collection: what serves it, once it is set up.
 
 import type { Shape } from '../store/store.ts'
 import type { ForeignKey, KeyTarget, SqlDatabase } from './databases/database.ts'
-import type { Fragment } from './databases/sql-text.ts'
-import type { SqlStoreOptions } from './options.ts'
-import { compile, type Runner } from './session/runner.ts'
+import type { TableOptions } from './options.ts'
 import type { Session } from './session/session.ts'
+import { setUpTable } from './set-up-table.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each-reader.ts'
@@ -17,16 +16,7 @@ import { TableWalk } from './statements/table-walk.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { buildUpdateAll } from './statements/update-all.ts'
-import { type Catalog, hasTable, readCatalog } from './table/catalog.ts'
-import {
-  addColumn,
-  extraStatements,
-  isAddable,
-  listUnfolded,
-  tableStatements,
-} from './table/create-table.ts'
-import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
-import { TableMapping } from './table/table-mapping.ts'
+import type { TableMapping } from './table/table-mapping.ts'
 
 /** The operations on a table, once its catalog is read. */
 export interface Table {
@@ -51,9 +41,6 @@ export interface Table {
   readonly advice: readonly string[]
 }
 
-/** The options of a store, but for its database. */
-export type TableOptions = Omit<SqlStoreOptions<never>, 'db'>
-
 export async function openTable(
   shape: Shape,
   session: Session,
@@ -62,7 +49,7 @@ export async function openTable(
   keys: readonly ForeignKey[],
 ): Promise<Table> {
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
-  const { mapping, catalog, kept, advice } = await createAndCheck(
+  const { mapping, catalog, kept, advice } = await setUpTable(
     shape,
     session,
     database,
@@ -119,47 +106,4 @@ function adviseUnfilled(unfilled: readonly string[], { table }: TableMapping): s
   return [
     `${table} has columns that need a value and are not in the schema, so that each create fails: ${names.join(', ')}. Declare them, or give them a default; where the collection is only read, all is well`,
   ]
-}
-
-/** Creates or alters the table where the options allow it, and checks that the mapping fits it. */
-async function createAndCheck(
-  shape: Shape,
-  session: Session,
-  database: SqlDatabase,
-  options: TableOptions,
-  keys: readonly ForeignKey[],
-): Promise<KeptKeys & { readonly mapping: TableMapping; readonly catalog: Catalog }> {
-  const { create = false, migrate = false } = options
-  const makes = create || migrate
-  const blank = new TableMapping(shape, database, options, undefined, keys)
-  return session.setUp(async (runner: Runner) => {
-    const [makeTable, ...others] = makes ? tableStatements(blank) : []
-    const run = async (statement: Fragment | undefined) =>
-      statement && runner.run(compile(database, statement))
-    const isNew = makes && !(await hasTable(blank, runner))
-    await run(makeTable)
-    if (isNew) for (const statement of extraStatements(blank)) await run(statement)
-    let catalog = await readCatalog(blank.table, database, runner)
-    const missing = catalog.findMissing(blank)
-    if (migrate && missing.length > 0 && missing.every(isAddable)) {
-      for (const column of missing) await run(addColumn(column, blank))
-      catalog = await readCatalog(blank.table, database, runner)
-    }
-    const map = (folded: readonly string[]) =>
-      new TableMapping(shape, database, options, catalog.typeOf, keys, folded)
-    let mapping = map(catalog.folded)
-    // Before the indexes: one on a missing column would be an error of the database.
-    catalog.check(mapping)
-    for (const statement of others) await run(statement)
-    const hasTrigger = catalog.hasTrigger(mapping)
-    const added =
-      migrate && catalog.isTable && hasTrigger !== undefined ? listUnfolded(mapping) : []
-    if (added.length > 0) {
-      for (const column of added) await run(addColumn(column, mapping))
-      mapping = map([...catalog.folded, ...added.map(({ column }) => column)])
-      for (const statement of extraStatements(mapping)) await run(statement)
-      catalog = await readCatalog(blank.table, database, runner)
-    } else if (!hasTrigger && catalog.folded.length > 0) mapping = map([])
-    return { mapping, catalog, ...(await readKeys(mapping, catalog.typeOf, runner)) }
-  }, makes)
 }

@@ -15,13 +15,15 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   /** Which database it is. Default: what the adapter of the Kysely says. */
   readonly database?: DatabaseName | undefined
   /**
-   * Whether missing tables and indexes are made at first use; existing ones are never altered.
+   * Whether missing tables and their indexes are made at first use; existing ones are never altered. An index that a table
+   * of PostgreSQL lacks is made only if the table has no rows, because all writes wait meanwhile; else a warning
+   * (`REST_CONVENTIONS_TABLE`) prints its statement. If nothing is missing, no lock is taken.
    * Default false: {@link createTableSql} prints the statements for a migration.
    */
   readonly create?: boolean | undefined
   /**
    * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
-   * ever removed or changed. It also makes missing tables and indexes, as `create` does. A required column
+   * ever removed or changed. It also makes missing tables, as `create` does, and all missing indexes. A required column
    * without a default is still an error. Default false: {@link alterTableSql} prints the statements.
    */
   readonly migrate?: boolean | undefined
@@ -48,6 +50,9 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    */
   readonly clock?: (() => number) | undefined
 }
+
+/** The options of a store, but for its database. */
+export type TableOptions = Omit<SqlStoreOptions<never>, 'db'>
 
 export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,

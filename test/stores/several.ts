@@ -30,7 +30,11 @@ export async function closing<T>(stores: readonly Store[], work: () => Promise<T
 }
 
 /** Opens a store in a table. */
-export type Open = (table: string, shape?: Shape, options?: { timeout?: number }) => Store
+export type Open = (
+  table: string,
+  shape?: Shape,
+  options?: { timeout?: number; migrate?: boolean },
+) => Store
 
 export function opener(database: Pick<Database, 'connect'>): Open {
   return (table, shape = SHAPE, options = {}) => {
@@ -243,9 +247,10 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('waits for its tables to be made, however long that takes', async () => {
+    test('waits for what its tables lack, however long that takes', async () => {
       const table = newTable()
-      const stores = [open(table), open(table, SHAPE, { timeout: 50 })]
+      const indexed = { ...SHAPE, indexes: [['sold']] }
+      const stores = [open(table), open(table, indexed, { timeout: 50, migrate: true })]
       await closing(stores, async () => {
         const [patient = open(table), store = open(table)] = stores
         const { id } = await patient.create(car('red'))

@@ -96,6 +96,8 @@ export type DriverFailure =
   | { readonly kind: 'conflict' }
   /** It was in conflict with another transaction: the same work may succeed if it runs again. */
   | { readonly kind: 'again' }
+  /** A lock was not free within `lock_timeout`: nothing is done. */
+  | { readonly kind: 'locked' }
   /** It was ended by a timeout or a signal. */
   | { readonly kind: 'cancelled' }
 
@@ -113,7 +115,7 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly lockTransaction?: (table: string, exclusive: boolean) => string
   /** Begins a transaction that sees the database as it is at its first read. */
   readonly beginRead: readonly string[]
-  /** Begins a transaction that makes tables, in one process at a time. */
+  /** Begins a transaction that makes or alters tables, in one process at a time. It waits 3 s for the lock of a table. */
   readonly beginSetup: readonly string[]
   /** The longest name of a table, a column or an index, in bytes. */
   readonly longestName: number
@@ -123,6 +125,14 @@ export interface SqlDatabase extends PlaceholderStyle {
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
+  /**
+   * Selects a row for a table that is where `create table` would make it, and for each of its indexes that is there: `name` as
+   * it was given, `is_valid`, and of the table its `kind`: `table`, or `view` for what has no indexes; of PostgreSQL
+   * also `partitioned`, and `guarded` for one with row security.
+   */
+  relations(table: string, indexes: readonly string[]): Fragment
+  /** Selects the process that has held a lock on one of the tables for the longest time: `pid`, `state`. */
+  blocker?(tables: readonly string[]): Fragment
   /**
    * Builds the trigger that renews the version of a row which a statement changes without a new one. It empties the
    * folded texts of what other programs change: their versions do not end in the sign.

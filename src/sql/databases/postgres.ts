@@ -138,6 +138,25 @@ export const postgres: SqlDatabase = {
   },
   nativeFor,
   catalog: table => sql`${CATALOG}${quoteTable(table)})`,
+  relations(table, indexes) {
+    const [own = '', schema] = table.split('.').reverse()
+    const names = [own, ...indexes].map(name => sql.lit(name))
+    // A role that may make nothing uses what its search path finds.
+    const here =
+      schema === undefined
+        ? sql` and (c.relnamespace = current_schema()::regnamespace or not has_schema_privilege(current_schema(), 'create'))`
+        : sql``
+    return sql`select r.relname as name, coalesce(i.indisvalid, true) as is_valid,
+      case when r.oid <> c.oid then null when r.relkind = 'p' then 'partitioned' when r.relkind not in ('r', 'm') then 'view' when r.relrowsecurity then 'guarded' else 'table' end as kind
+      from pg_class as c join pg_class as r on r.relnamespace = c.relnamespace left join pg_index as i on i.indexrelid = r.oid
+      where c.oid = to_regclass(${quoteTable(table)})${here} and r.relname in (${sql.join(names)})`
+  },
+  // A lock of a reader counts last: only few statements wait for it.
+  blocker:
+    tables => sql`select l.pid as pid, a.state as state from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+      where l.granted and l.pid <> pg_backend_pid() and l.relation in (${sql.join(tables.map(table => sql`to_regclass(${quoteTable(table)})`))})
+      and l.database = (select oid from pg_database where datname = current_database())
+      order by l.mode = 'AccessShareLock', a.xact_start limit 1`,
   hasKey(table, column, target) {
     const attribute = (of: string, name: string) =>
       sql`array[(select a.attnum from pg_attribute as a where a.attrelid = ${sql.raw(of)} and a.attname = ${name})]`
@@ -188,11 +207,13 @@ export const postgres: SqlDatabase = {
   lockTransaction: (table, exclusive) =>
     `lock table "${table}" in ${exclusive ? 'exclusive' : 'row exclusive'} mode`,
   beginRead: ['begin isolation level repeatable read read only'],
-  // An index may take long to make. Two processes that make one table fail, even with `if not exists`.
+  // An index may take long to make. Two processes that make one table fail, even with `if not exists`. A statement that
+  // waits for the lock of a table has all writes of others wait behind it: not for long.
   beginSetup: [
     BEGIN,
     'set local statement_timeout = 0',
     `select pg_advisory_xact_lock(${LOCK}::bigint)`,
+    "set local lock_timeout = '3s'",
   ],
   supportsDmlInCte: true,
   overriding: sql` overriding system value`,
@@ -259,7 +280,7 @@ const CONFLICT = /^(?:23001|23503|23P01)$/
 
 /** The codes of PostgreSQL and Node, then the messages of pg, for lost connections and servers that take no work. */
 const UNAVAILABLE =
-  /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
+  /^(?:08...|53...|57P0\d|25006|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
 const LOST =
   /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
 
@@ -279,6 +300,7 @@ function findFailure(error: unknown): DriverFailure | undefined {
   }
   if (CONFLICT.test(code)) return { kind: 'conflict' }
   if (code === '53100') return { kind: 'full' }
+  if (code === '55P03') return { kind: 'locked' }
   if (code === '57014') return { kind: 'cancelled' }
   // If all addresses of a host fail, Node throws one error for them.
   const [first] = error instanceof AggregateError ? error.errors : []

@@ -53,6 +53,13 @@ export const sqlite: SqlDatabase = {
             or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
         from pragma_table_xinfo(${name}, ${schema}) as p`
   },
+  relations(table, indexes) {
+    const [own = '', schema = 'main'] = table.split('.').reverse()
+    const names = [own, ...indexes].map(name => sql`(${sql.lit(name)})`)
+    return sql`with wanted (name) as (values ${sql.join(names)}) select wanted.name as name, 1 as is_valid,
+        case when m.type = 'index' then null when m.type = 'table' and m.rootpage > 0 then 'table' else 'view' end as kind
+        from wanted join ${sql.id(schema)}.sqlite_schema as m on lower(m.name) = lower(wanted.name)`
+  },
   hasKey(table, column, target) {
     const [name = '', schema = 'main'] = table.split('.').reverse()
     const [parent = '', parentSchema = 'main'] = target.table.split('.').reverse()

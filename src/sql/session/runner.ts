@@ -91,3 +91,8 @@ export function compile(database: PlaceholderStyle, statement: Fragment): Statem
 export async function waitForOnly<Result>(results: Promise<readonly Result[]>): Promise<Result> {
   return (await results)[0] as Result // one input, one result
 }
+
+/** Whether a selected condition holds, as either database gives it. */
+export function isTrue(value: unknown): boolean {
+  return value === true || Number(value) === 1
+}

@@ -65,11 +65,19 @@ export class Session implements StatementSession {
     return this.#database.serial || this.#shared.single
   }
 
-  /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
-  async setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
+  /** Runs work in a transaction that looks at tables. It is the first work of a session. */
+  async inspect<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
     await (this.#database.serial ? findDirect(this.#executor) : checkServer(this.#shared))
-    const { beginSetup, beginRead } = this.#database
-    return this.#transact(makes ? beginSetup : beginRead, work, {})
+    return this.#transact(this.#database.beginRead, work, {})
+  }
+
+  /** Runs work in a transaction that makes tables, without a time limit: one at a time. */
+  setUp<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    // In line here, and not for the lock of the database: that would occupy connections.
+    const { beginSetup } = this.#database
+    const result = this.#shared.setUps.then(() => this.#transact(beginSetup, work, {}))
+    this.#shared.setUps = result.catch(() => undefined)
+    return result
   }
 
   /** If the signal is aborted, the promise rejects, even while it waits for a connection. */
@@ -376,17 +384,17 @@ async function inTransaction<T>(
   }
 }
 
+/** Why a call is unavailable, by the kind of the failure. */
+const REASONS: Readonly<Record<string, string>> = {
+  unavailable: 'The database cannot be reached',
+  again: 'The database is busy with other writes',
+  locked: 'A lock was not free in time',
+  cancelled: 'The database took too long',
+}
+
 export function toStoreError(error: unknown, database: SqlDatabase): unknown {
-  switch (database.failure(error)?.kind) {
-    case 'unavailable':
-      return new UnavailableError('The database cannot be reached', { cause: error })
-    case 'full':
-      return new DiskFullError({ cause: error })
-    case 'again':
-      return new UnavailableError('The database is busy with other writes', { cause: error })
-    case 'cancelled':
-      return new UnavailableError('The database took too long', { cause: error })
-    default:
-      return error
-  }
+  const kind = database.failure(error)?.kind ?? ''
+  if (kind === 'full') return new DiskFullError({ cause: error })
+  const reason = REASONS[kind]
+  return reason === undefined ? error : new UnavailableError(reason, { cause: error })
 }

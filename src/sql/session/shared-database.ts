@@ -20,6 +20,8 @@ export interface SharedDatabase {
   /** How many transactions run, or wait for their turn. */
   transactions: number
   readonly queue: TransactionQueue
+  /** The last transaction that makes tables. */
+  setUps: Promise<unknown>
   /** Slow reads: how many run, and those that wait. */
   readonly slow: { running: number; readonly waiting: (() => void)[] }
 }
@@ -42,6 +44,7 @@ export function findSharedDatabase(db: AnyKysely): SharedDatabase {
     executor,
     single: false,
     turn: Promise.resolve(),
+    setUps: Promise.resolve(),
     transactions: 0,
     queue: new TransactionQueue(() => {
       // The only connection of SQLite has them one after another anyway.

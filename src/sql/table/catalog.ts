@@ -2,18 +2,13 @@
 
 import type { ColumnType, KeyTarget, SqlDatabase } from '../databases/database.ts'
 import { print, sql } from '../databases/sql-text.ts'
-import { compile, type Row, type Runner } from '../session/runner.ts'
+import { compile, isTrue, type Row, type Runner } from '../session/runner.ts'
 import type { Column } from './columns.ts'
 import { addColumn, isAddable } from './create-table.ts'
 import { isFolded } from './folded.ts'
 import type { TableMapping } from './table-mapping.ts'
 /** The columns of a table, as the catalog lists them. */
 export type Catalog = Awaited<ReturnType<typeof readCatalog>>
-
-/** Whether the catalog lists a table. */
-export async function hasTable({ table, database }: TableMapping, runner: Runner) {
-  return (await runner.run(compile(database, database.catalog(table)))).rows.length > 0
-}
 
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
@@ -157,10 +152,6 @@ function listFired(row: Row | undefined, { trigger: own }: TableMapping): readon
     if (!event) return ['insert', 'change']
     return event.toLowerCase() === 'insert' ? ['insert'] : ['change']
   })
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || Number(value) === 1
 }
 
 /** Finds the row of a column, in either case if none has exactly this name. */

@@ -6,9 +6,43 @@ import { listFolded } from './folded.ts'
 import { printKey } from './foreign-keys.ts'
 import type { TableMapping } from './table-mapping.ts'
 
+/** A table, and the indexes that are made with it. */
+export interface TablePlan {
+  readonly table: string
+  readonly create: Fragment
+  readonly indexes: readonly IndexPlan[]
+}
+
+/** An index of a table. */
+export interface IndexPlan {
+  readonly name: string
+  readonly unique: boolean
+  readonly from: Fragment
+  readonly parts: readonly Fragment[]
+}
+
+/** Prints the statement that makes an index. @param how `concurrently`: writes go on meanwhile. It cannot run in a transaction. */
+export function printIndex(
+  { name, unique, from, parts }: IndexPlan,
+  how: '' | ' concurrently' = '',
+): Fragment {
+  const create = sql.raw(`create ${unique ? 'unique index' : 'index'}${how}`)
+  return sql`${create} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})`
+}
+
 /** Builds the statements that create missing tables and indexes, in order. Each may run again. */
 export function tableStatements(mapping: TableMapping): Fragment[] {
-  const { database, shape, from, indexes, versionColumn } = mapping
+  return planTables(mapping).flatMap(listStatements)
+}
+
+/** Builds the statements that create one table and its indexes. */
+export function listStatements({ create, indexes }: TablePlan): Fragment[] {
+  return [create, ...indexes.map(index => printIndex(index))]
+}
+
+/** Plans the table of a collection, and the tables beside it that all collections of its database share. */
+export function planTables(mapping: TableMapping): TablePlan[] {
+  const { database, shape, table, from, indexes, versionColumn } = mapping
   const { text, integer } = database.types
   const columns = mapping.written.map(({ name, column, field, made }) => {
     const required = !field.nullable && !field.optional
@@ -21,20 +55,32 @@ export function tableStatements(mapping: TableMapping): Fragment[] {
     columns.push(sql`${sql.id(versionColumn)} ${sql.raw(text)} not null`)
   }
   return [
-    sql`create table if not exists ${from} (${sql.join(columns)})`,
-    ...indexes.map(
-      ({ unique, name, parts }) =>
-        sql`create ${sql.raw(unique ? 'unique index' : 'index')} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})`,
-    ),
-    sql.raw(
-      `create table if not exists "${SEQUENCES}" ("name" ${text} primary key not null, "last_id" ${text} not null)`,
-    ),
-    sql.raw(
-      `create table if not exists "${IDEMPOTENCY}" ("name" ${text} not null, "key" ${text} not null, "fingerprint" ${text} not null, "answer" ${text}, "expires_at" ${integer} not null, primary key ("name", "key"))`,
-    ),
-    sql.raw(
-      `create index if not exists "${IDEMPOTENCY}_by_expires_at" on "${IDEMPOTENCY}" ("expires_at")`,
-    ),
+    {
+      table,
+      create: sql`create table if not exists ${from} (${sql.join(columns)})`,
+      indexes: indexes.map(index => ({ ...index, from })),
+    },
+    {
+      table: SEQUENCES,
+      create: sql.raw(
+        `create table if not exists "${SEQUENCES}" ("name" ${text} primary key not null, "last_id" ${text} not null)`,
+      ),
+      indexes: [],
+    },
+    {
+      table: IDEMPOTENCY,
+      create: sql.raw(
+        `create table if not exists "${IDEMPOTENCY}" ("name" ${text} not null, "key" ${text} not null, "fingerprint" ${text} not null, "answer" ${text}, "expires_at" ${integer} not null, primary key ("name", "key"))`,
+      ),
+      indexes: [
+        {
+          name: `${IDEMPOTENCY}_by_expires_at`,
+          unique: false,
+          from: sql.id(IDEMPOTENCY),
+          parts: [sql.id('expires_at')],
+        },
+      ],
+    },
   ]
 }
 

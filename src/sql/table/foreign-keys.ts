@@ -2,7 +2,7 @@
 
 import type { ForeignKey, SqlDatabase } from '../databases/database.ts'
 import { type Fragment, print, sql } from '../databases/sql-text.ts'
-import { compile, type Runner } from '../session/runner.ts'
+import { compile, isTrue, type Runner } from '../session/runner.ts'
 import type { TableMapping } from './table-mapping.ts'
 
 /** Builds what a column's definition says of its key. It is checked by each statement: no other write shares its failure. */
@@ -67,8 +67,4 @@ function adviseKey(
   const statements = [...(same ? [] : [change]), addKey(key, mapping)]
   const text = statements.map(each => `\n${print(each, mapping.database).sql};`).join('')
   return `${mapping.table} has no foreign key on "${column}": each write of it takes a transaction, and other programs may leave references to nothing. A key makes it cheap. Run this, and restart what serves the table:${text}`
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || Number(value) === 1
 }

@@ -1,0 +1,245 @@
+// Sets up the table of a collection at a start: finds what is missing, makes it if the options allow it, reads the catalog.
+import { emitWarning } from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { UnavailableError } from '../store/errors.ts'
+import type { Shape } from '../store/store.ts'
+import type { ForeignKey, SqlDatabase } from './databases/database.ts'
+import { type Fragment, print, sql } from './databases/sql-text.ts'
+import type { TableOptions } from './options.ts'
+import { compile, isTrue, type Runner } from './session/runner.ts'
+import type { Session } from './session/session.ts'
+import { type Catalog, readCatalog } from './table/catalog.ts'
+import type { Column } from './table/columns.ts'
+import {
+  addColumn,
+  extraStatements,
+  type IndexPlan,
+  isAddable,
+  listStatements,
+  listUnfolded,
+  planTables,
+  printIndex,
+  type TablePlan,
+} from './table/create-table.ts'
+import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
+import { TableMapping } from './table/table-mapping.ts'
+
+/** How long a statement is tried again whose table others have locked, and the pause in between; milliseconds. */
+const LOCKED_TIMEOUT_MS = 60_000
+const LOCKED_PAUSE_MS = 500
+
+/** A table that has all that it needs, and what to tell of the rest. */
+interface SetUpTable extends KeptKeys {
+  readonly mapping: TableMapping
+  readonly catalog: Catalog
+}
+
+/** A table, or the statements that it needs first, in one transaction. */
+type TableState = SetUpTable | { readonly next: readonly Fragment[] }
+
+/** The lock of a table was not free in time. */
+class LockedError extends Error {}
+
+/**
+ * Sets up a table. Where nothing is missing it takes no lock. What an existing table lacks is made by transactions as short
+ * as can be: each holds the lock of the table for one statement, or for several that belong together.
+ * @throws Error for a table that does not fit.
+ * @throws UnavailableError that names the process which has kept the table locked for a minute.
+ */
+export async function setUpTable(
+  shape: Shape,
+  session: Session,
+  database: SqlDatabase,
+  options: TableOptions,
+  keys: readonly ForeignKey[],
+): Promise<SetUpTable> {
+  const blank = new TableMapping(shape, database, options, undefined, keys)
+  const look = (runner: Runner) => lookAtTable(blank, options, runner)
+  const make = (runner: Runner) =>
+    makeNext(look, blank, runner).catch(error => {
+      throw database.failure(error)?.kind === 'locked'
+        ? new LockedError('', { cause: error })
+        : error
+    })
+  let found = await session.inspect(look)
+  while ('next' in found) {
+    found = await retryLocked(
+      () => session.setUp(make),
+      () => findBlocker(session, blank),
+    )
+  }
+  return found
+}
+
+/** Makes what a table needs next. */
+async function makeNext(
+  look: (runner: Runner) => Promise<TableState>,
+  { table, database }: TableMapping,
+  runner: Runner,
+): Promise<TableState> {
+  // Another process may have made it meanwhile.
+  const found = await look(runner)
+  if (!('next' in found)) return found
+  for (const statement of found.next) await runner.run(compile(database, statement))
+  const after = await look(runner)
+  const [done] = found.next
+  if (done && 'next' in after && after.next[0]?.text === done.text) {
+    throw new Error(`${table}: this statement has no effect: ${print(done, database).sql}`)
+  }
+  return after
+}
+
+/** Runs work again while others have its table locked. @param toReason says who. */
+async function retryLocked<T>(work: () => Promise<T>, toReason: () => Promise<string>): Promise<T> {
+  const until = performance.now() + LOCKED_TIMEOUT_MS
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error
+      const reason = await toReason()
+      if (performance.now() >= until) throw new UnavailableError(reason, error)
+      if (tries === 1)
+        emitWarning(`${reason}. It is tried again for a minute`, { code: 'REST_CONVENTIONS_TABLE' })
+      // What waited behind it goes on.
+      await delay(LOCKED_PAUSE_MS)
+    }
+  }
+}
+
+async function findBlocker(
+  session: Session,
+  { table, database, keys }: TableMapping,
+): Promise<string> {
+  const statement = database.blocker?.([table, ...keys.map(key => key.table)])
+  const [row] = statement
+    ? (await session.read(runner => runner.run(compile(database, statement)))).rows
+    : []
+  const who = row ? `the process ${row.pid} of the database (${row.state})` : 'another process'
+  const tables = keys.length === 0 ? 'it' : 'it or a table that it refers to'
+  return `${table} cannot be set up, because ${who} has locked ${tables}. End its transaction`
+}
+
+/** Finds the table, or the next that it lacks of what the options have made. */
+async function lookAtTable(
+  blank: TableMapping,
+  options: TableOptions,
+  runner: Runner,
+): Promise<TableState> {
+  const { shape, database, table, keys } = blank
+  const { create = false, migrate = false } = options
+  const makes = create || migrate
+  const plans = makes ? planTables(blank) : []
+  const relations = await readRelations(plans, database, runner)
+  // All at once: nobody waits for the locks of new tables.
+  const next = plans.flatMap(plan => (relations.has(plan.table) ? [] : listStatements(plan)))
+  if (makes && !relations.has(table)) next.push(...extraStatements(blank))
+  if (next.length > 0) return { next }
+  const catalog = await readCatalog(table, database, runner)
+  const missing = catalog.findMissing(blank)
+  if (migrate && missing.length > 0 && missing.every(isAddable)) {
+    return { next: addColumns(missing, blank) }
+  }
+  const map = (folded: readonly string[]) =>
+    new TableMapping(shape, database, options, catalog.typeOf, keys, folded)
+  const mapping = map(catalog.folded)
+  // Before the indexes: one on a missing column would be an error of the database.
+  catalog.check(mapping)
+  const advice: string[] = []
+  for (const plan of makes ? planTables(mapping) : []) {
+    const there = relations.get(plan.table)
+    if (!there || there.kind === 'view') continue
+    const [missing] = listMissing(plan, there)
+    // In PostgreSQL all writes wait while it is made.
+    const makesIndex = database.serial || migrate
+    if (missing && (makesIndex || (await isEmpty(plan, there, database, runner)))) {
+      return { next: [printIndex(missing)] }
+    }
+    advice.push(...adviseIndexes(plan, there, database))
+  }
+  const hasTrigger = catalog.hasTrigger(mapping)
+  const unfolded =
+    migrate && catalog.isTable && hasTrigger !== undefined ? listUnfolded(mapping) : []
+  if (unfolded.length > 0) {
+    const folded = map([...catalog.folded, ...unfolded.map(({ column }) => column)])
+    // Together: a trigger that does not fit the columns is taken for one of others.
+    return { next: [...addColumns(unfolded, mapping), ...extraStatements(folded)] }
+  }
+  const used = !hasTrigger && catalog.folded.length > 0 ? map([]) : mapping
+  const kept = await readKeys(used, catalog.typeOf, runner)
+  return { mapping: used, catalog, kept: kept.kept, advice: [...advice, ...kept.advice] }
+}
+
+function addColumns(columns: readonly Column[], mapping: TableMapping): Fragment[] {
+  return columns.flatMap(column => addColumn(column, mapping) ?? [])
+}
+
+/** What the database says of a table, and which of its indexes are valid, by their names. */
+interface Relations {
+  readonly kind: unknown
+  readonly valid: ReadonlyMap<string, boolean>
+}
+
+/** Reads what is there of tables and their indexes, by the names of the tables. */
+async function readRelations(
+  plans: readonly TablePlan[],
+  database: SqlDatabase,
+  runner: Runner,
+): Promise<ReadonlyMap<string, Relations>> {
+  const found = new Map<string, Relations>()
+  for (const { table, indexes } of plans) {
+    const names = indexes.map(({ name }) => name)
+    const { rows } = await runner.run(compile(database, database.relations(table, names)))
+    const own = rows.find(({ kind }) => kind !== null)
+    if (!own) continue
+    const valid = new Map(rows.map(({ name, is_valid }) => [String(name), isTrue(is_valid)]))
+    found.set(table, { kind: own.kind, valid })
+  }
+  return found
+}
+
+function listMissing({ indexes }: TablePlan, { valid }: Relations): readonly IndexPlan[] {
+  return indexes.filter(({ name }) => !valid.has(name))
+}
+
+/** Whether a table has no rows, as far as that can be seen. */
+async function isEmpty(
+  { table }: TablePlan,
+  { kind }: Relations,
+  database: SqlDatabase,
+  runner: Runner,
+): Promise<boolean> {
+  if (kind !== 'table') return false
+  const one = sql`select 1 from ${sql.table(table)} limit 1`
+  return (await runner.run(compile(database, one))).rows.length === 0
+}
+
+/** Says how to make the indexes of a table with rows, and names those that are invalid. */
+function adviseIndexes(plan: TablePlan, there: Relations, database: SqlDatabase): string[] {
+  const { table, indexes } = plan
+  const how = there.kind === 'partitioned' ? '' : ' concurrently'
+  const toLines = (statements: readonly Fragment[]) =>
+    statements.map(each => `\n${print(each, database).sql};`).join('')
+  const advice: string[] = []
+  const missing = listMissing(plan, there)
+  if (missing.length > 0) {
+    const lines = toLines(missing.map(index => printIndex(index, how)))
+    const isUnique = missing.some(({ unique }) => unique)
+    const until = isUnique ? ' Until then it takes equal values that must be unique.' : ''
+    advice.push(
+      `${table} lacks indexes. create: true makes them only in an empty table, because all writes wait meanwhile.${until} Run this, or set migrate: true:${lines}`,
+    )
+  }
+  const invalid = indexes.filter(({ name }) => there.valid.get(name) === false)
+  if (invalid.length > 0) {
+    const schema = table.split('.').slice(0, -1)
+    const lines = invalid.flatMap(index => [
+      sql`drop index${sql.raw(how)} ${sql.join([...schema, index.name].map(sql.id), '.')}`,
+      printIndex(index, how),
+    ])
+    advice.push(
+      `${table} has invalid indexes, which serve no read: they are being made, or that failed. If it failed, run:${toLines(lines)}`,
+    )
+  }
+  return advice
+}
