@@ -1,5 +1,11 @@
 // The contract of a blob store, where the contents of binary properties live.
 
+/** What each call gets. */
+export interface BlobCallOptions {
+  /** Aborted when nobody waits for the result any more: free the connection that it holds. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Stores contents by key. The store generates the keys and never uses one again. */
 export interface BlobStore {
   /**
@@ -9,15 +15,20 @@ export interface BlobStore {
    */
   put(
     content: AsyncIterable<Uint8Array>,
-    options?: { signal?: AbortSignal },
+    options?: BlobCallOptions,
   ): Promise<{ key: string; size: number }>
-  /** Reads the bytes from `first` to `last`, both inclusive, or all; `undefined` for an unknown key. */
+  /**
+   * Reads the bytes from `first` to `last`, both inclusive, or all; `undefined` for an unknown key. The signal is for
+   * the bytes too.
+   * @throws `UnavailableError` (503) where the store cannot be reached; reading the bytes may throw it too.
+   */
   get(
     key: string,
     range?: { first: number; last: number },
+    options?: BlobCallOptions,
   ): Promise<AsyncIterable<Uint8Array> | undefined>
   /** Removes a content. An unknown key is not an error. */
-  delete(key: string): Promise<void>
+  delete(key: string, options?: BlobCallOptions): Promise<void>
   /** Lists every key with its creation time, in milliseconds since 1970, for {@link sweepBlobs}. */
   keys(): AsyncIterable<{ key: string; createdAt: number }>
 }

@@ -63,10 +63,10 @@ export function fileBlobs(folder: string): BlobStore {
         throw toStoreError(error)
       }
     },
-    async get(key, range) {
+    async get(key, range, { signal } = {}) {
       if (!isBlobKey(key)) return undefined
-      const found = await stat(toPath(key)).catch(() => undefined)
-      return found?.isFile() ? readContent(toPath(key), range) : undefined
+      const found = await stat(toPath(key)).catch(ignoreMissing)
+      return found?.isFile() ? readFile(toPath(key), range, signal) : undefined
     },
     async delete(key) {
       if (isOwnName(key)) await rm(toPath(key), { force: true })
@@ -97,8 +97,17 @@ function hasStart(name: string, start: string): boolean {
 }
 
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
-/** A broken or read-only disk, no free descriptors, or a content that was removed meanwhile. */
-const UNAVAILABLE = new Set(['ENOENT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
+/** A broken, read-only, closed or lost disk, no free descriptors, or a content that was removed meanwhile. */
+const UNAVAILABLE = new Set([
+  ...['ENOENT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM'],
+  ...['ENOTDIR', 'ELOOP', 'ESTALE', 'ENODEV', 'ENXIO', 'ENOTCONN', 'EHOSTDOWN'],
+])
+
+/** @throws UnavailableError where the file may be there, and cannot be looked at. */
+function ignoreMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+  throw toStoreError(error)
+}
 
 function toStoreError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -108,12 +117,14 @@ function toStoreError(error: unknown): unknown {
 }
 
 /** Reads a content. The file is opened when the first bytes are read. */
-async function* readContent(
+async function* readFile(
   path: string,
-  range?: { first: number; last: number },
+  range: { first: number; last: number } | undefined,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* createReadStream(path, range ? { start: range.first, end: range.last } : {})
+    const part = range && { start: range.first, end: range.last }
+    yield* createReadStream(path, { ...part, ...(signal && { signal }) })
   } catch (error) {
     throw toStoreError(error)
   }

@@ -64,6 +64,9 @@ const REMOVE_TIMEOUT_MS = 1000
  */
 export async function removeContents(contents: readonly BlobContent[]): Promise<void> {
   if (contents.length === 0) return
-  const removals = Promise.allSettled(contents.map(async ({ blobs, key }) => blobs.delete(key)))
+  const signal = AbortSignal.timeout(REMOVE_TIMEOUT_MS)
+  const removals = Promise.allSettled(
+    contents.map(async ({ blobs, key }) => blobs.delete(key, { signal })),
+  )
   await Promise.race([removals, sleep(REMOVE_TIMEOUT_MS, undefined, { ref: false })])
 }

@@ -2,6 +2,7 @@
 
 import { type Path, picker } from '../base/paths.ts'
 import { type Awaitable, andThen, type Item, omit } from '../base/values.ts'
+import { readContent } from '../blobs/read-content.ts'
 import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import { DOWNLOAD } from '../model/compile/routes.ts'
@@ -82,15 +83,18 @@ export function printBlobAddress(context: OperationContext, item: Item, property
 }
 
 async function readBase64(
-  { target }: OperationContext,
+  { target, request, api, inProcess }: OperationContext,
   { key }: BlobRecord,
   afterWrite: boolean,
 ): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   try {
-    const content = await target.collection.blobs?.get(key)
-    if (!content) return undefined
-    for await (const bytes of content) chunks.push(bytes)
+    const { blobs } = target.collection
+    const time = inProcess ? Number.POSITIVE_INFINITY : api.limits.workTime
+    const content = blobs && readContent(blobs, key, { signal: request.signal, time })
+    let next = await content?.next()
+    for (; next?.done === false; next = await content?.next()) chunks.push(next.value)
+    if (!next?.value) return undefined
   } catch (error) {
     if (afterWrite) return undefined
     throw error

@@ -23,6 +23,7 @@ import {
   TEXT,
   wholeFrom,
 } from '../options.ts'
+import { UnavailableError } from '../store/errors.ts'
 
 /** What `s3Blobs` takes. */
 export interface S3BlobOptions {
@@ -51,7 +52,8 @@ const RULES: Rules<S3BlobOptions> = {
  * Stores contents in a bucket. A content that fits in one part is put at once, a larger one by a
  * multipart upload, which is aborted where the content ends early. Give the bucket a lifecycle rule for
  * incomplete uploads, which removes what a crash leaves; the rule is not checked. Each part must be sent
- * within `limits.workTime`: 5 MiB in 5 s are 8 Mbit/s, so raise it for a slower connection.
+ * within `limits.workTime`: 5 MiB in 5 s are 8 Mbit/s, so raise it for a slower connection. A download fails where S3 sends
+ * nothing for so long. If S3 cannot be reached or answers 5xx, the request is a 503.
  */
 export function s3Blobs(options: S3BlobOptions): BlobStore {
   checkOptions('s3Blobs', options, RULES)
@@ -62,30 +64,32 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
     key: string,
     first: Uint8Array,
     rest: AsyncIterator<Uint8Array>,
-    abortSignal: AbortSignal | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<number> {
-    const options = abortSignal ? { abortSignal } : {}
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(locate(key)), options)
+    const { UploadId } = await ask(signal, options =>
+      client.send(new CreateMultipartUploadCommand(locate(key)), options),
+    )
     const upload = { ...locate(key), UploadId }
     const parts: CompletedPart[] = []
     let size = 0
     try {
       for (let part: Uint8Array | undefined = first; part; part = await readNext(rest)) {
         const PartNumber = parts.length + 1
-        const uploaded = await client.send(
-          new UploadPartCommand({ ...upload, PartNumber, Body: part }),
-          options,
-        )
-        parts.push({ PartNumber, ETag: uploaded.ETag })
+        const command = new UploadPartCommand({ ...upload, PartNumber, Body: part })
+        const { ETag } = await ask(signal, options => client.send(command, options))
+        parts.push({ PartNumber, ETag })
         size += part.length
       }
-      await client.send(
-        new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: parts } }),
-        options,
-      )
+      const command = new CompleteMultipartUploadCommand({
+        ...upload,
+        MultipartUpload: { Parts: parts },
+      })
+      await ask(signal, options => client.send(command, options))
     } catch (error) {
       // The first error counts; the lifecycle rule removes parts that stay.
-      await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined)
+      const abortSignal = AbortSignal.timeout(ABORT_TIMEOUT_MS)
+      const command = new AbortMultipartUploadCommand(upload)
+      await client.send(command, { abortSignal }).catch(() => undefined)
       throw error
     }
     return size
@@ -97,37 +101,37 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
       const parts = splitParts(content, partSize)
       const first = (await readNext(parts)) ?? new Uint8Array()
       if (first.length >= partSize) return { key, size: await putLarge(key, first, parts, signal) }
-      await client.send(
-        new PutObjectCommand({ ...locate(key), Body: first }),
-        signal ? { abortSignal: signal } : {},
-      )
+      const command = new PutObjectCommand({ ...locate(key), Body: first })
+      await ask(signal, options => client.send(command, options))
       return { key, size: first.length }
     },
-    async get(key, range) {
+    async get(key, range, { signal } = {}) {
       const Range = range && `bytes=${range.first}-${range.last}`
+      const command = new GetObjectCommand({ ...locate(key), ...(Range && { Range }) })
       try {
-        const { Body } = await client.send(
-          new GetObjectCommand({ ...locate(key), ...(Range && { Range }) }),
-        )
-        return Body instanceof Readable ? Body : undefined
+        const { Body } = await ask(signal, options => client.send(command, options))
+        return Body instanceof Readable ? readBody(Body, signal) : undefined
       } catch (error) {
         if (error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound'))
           return undefined
         throw error
       }
     },
-    async delete(key) {
-      if (isBlobKey(key)) await client.send(new DeleteObjectCommand(locate(key)))
+    async delete(key, { signal } = {}) {
+      if (!isBlobKey(key)) return
+      const command = new DeleteObjectCommand(locate(key))
+      await ask(signal, options => client.send(command, options))
     },
     async *keys() {
       let token: string | undefined
       do {
-        const page = await client.send(
-          new ListObjectsV2Command({
-            Bucket: bucket,
-            Prefix: prefix,
-            ...(token && { ContinuationToken: token }),
-          }),
+        const command = new ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: prefix,
+          ...(token && { ContinuationToken: token }),
+        })
+        const page = await ask(AbortSignal.timeout(LIST_TIMEOUT_MS), options =>
+          client.send(command, options),
         )
         for (const { Key = '', LastModified } of page.Contents ?? []) {
           const key = Key.slice(prefix.length)
@@ -137,6 +141,50 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
       } while (token)
     },
   }
+}
+
+const ABORT_TIMEOUT_MS = 5000
+/** For a page of 1,000 keys. */
+const LIST_TIMEOUT_MS = 60_000
+
+/** Asks the service. @throws UnavailableError where it cannot be reached or fails; the reason of the signal. */
+async function ask<T>(
+  signal: AbortSignal | undefined,
+  send: (options: { abortSignal?: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await send(signal ? { abortSignal: signal } : {})
+  } catch (error) {
+    throw toStoreError(error, signal)
+  }
+}
+
+/** Reads the body of an answer. Aborting the signal closes its connection. */
+async function* readBody(
+  body: Readable,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    throw toStoreError(error, signal)
+  }
+}
+
+/** A refusal (4xx, such as a wrong bucket or key) is a mistake of the program, and stays as it is. */
+function toStoreError(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason
+  if (!(error instanceof Error)) return error
+  const { status, isNetwork } = describeError(error)
+  const isUnavailable = status === undefined ? isNetwork : status >= 500 || status === 429
+  return isUnavailable ? new UnavailableError('S3 cannot be reached', { cause: error }) : error
+}
+
+/** Reads the errors of the SDK: of the service with a status, of the network with a code as Node has them. */
+function describeError(error: Error & { $metadata?: { httpStatusCode?: number }; code?: unknown }) {
+  const { $metadata, code, name } = error
+  const isNetwork = typeof code === 'string' || name === 'TimeoutError'
+  return { status: $metadata?.httpStatusCode, isNetwork }
 }
 
 async function readNext(parts: AsyncIterator<Uint8Array>): Promise<Uint8Array | undefined> {

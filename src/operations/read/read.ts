@@ -3,6 +3,7 @@
 import type { Path } from '../../base/paths.ts'
 import { type Awaitable, andThen } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
+import { readContent } from '../../blobs/read-content.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { NestedOne } from '../../formats/nested.ts'
 import { type ByteRange, parseByteRange, printByteContentRange } from '../../http/byte-range.ts'
@@ -148,7 +149,8 @@ export async function download(context: OperationContext): Promise<OperationResu
   const stored = await requireItem(context)
   await runBefore(context, { stored }, undefined)
   const record = findBlobRecord(stored.item, property)
-  if (!record || !collection.blobs) {
+  const { blobs } = collection
+  if (!record || !blobs) {
     throw new HttpError(404, [
       { message: `This ${collection.itemName} has no ${property}`, type: 'not_found' },
     ])
@@ -171,8 +173,8 @@ export async function download(context: OperationContext): Promise<OperationResu
       : undefined
   if (part === 'unsatisfiable') throw unsatisfiable(record)
   if (!part)
-    return { ...common, representation: { ...whole, data: contentOf(collection.blobs, record) } }
-  const data = contentOf(collection.blobs, record, part)
+    return { ...common, representation: { ...whole, data: contentOf(context, blobs, record) } }
+  const data = contentOf(context, blobs, record, part)
   const size = part.last - part.first + 1
   headers.push('Content-Range', printByteContentRange(part, record.size))
   return { ...common, status: 206, representation: { ...whole, size, data } }
@@ -180,13 +182,14 @@ export async function download(context: OperationContext): Promise<OperationResu
 
 /** Reads a content. It is opened when it is first read, so never for a HEAD or a 304. */
 async function* contentOf(
+  { request, api }: OperationContext,
   blobs: BlobStore,
   { key }: BlobRecord,
   range?: ByteRange,
 ): AsyncGenerator<Uint8Array> {
-  const content = await blobs.get(key, range)
-  if (!content) throw new HttpError(404, [{ message: 'The content is gone', type: 'not_found' }])
-  yield* content
+  const options = { range, signal: request.signal, time: api.limits.workTime }
+  if (yield* readContent(blobs, key, options)) return
+  throw new HttpError(404, [{ message: 'The content is gone', type: 'not_found' }])
 }
 
 function unsatisfiable({ size }: BlobRecord): HttpError {
