@@ -1,7 +1,7 @@
 // Contents as streams of bytes: limited, hashed, and peeked at while they pass.
 import type { Hash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
-import { SNIFFED_BYTES } from './media-type.ts'
+import { SNIFFED_BYTES } from '../schema/media-type.ts'
 
 /** A content of one chunk. */
 export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -96,9 +96,11 @@ export interface ReadContext {
   readonly submitted?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
 
-/** A file of a multipart body. The client chose its name: it is no path, and not trusted. */
+/** A file of a multipart body. The client chose its name and type: they are no path, and not trusted. */
 export interface Upload {
   readonly name: string | undefined
+  /** Its media type without parameters, in lower case. */
+  readonly type?: string | undefined
   readonly content: AsyncIterable<Uint8Array>
 }
 

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FieldInfo, FileInfo } from 'busboy'
 import { prependChunks, uploadTooLarge } from '../blobs/content.ts'
 import { HttpError } from '../errors.ts'
-import { findValueField } from '../schema/fields.ts'
+import { type Field, findValueField } from '../schema/fields.ts'
 import { type FormPart, namesOf } from './form-values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
@@ -43,7 +43,7 @@ export class PartReader {
     return (await this.#parse(name, info.mimeType, () => value.replace(/^\ufeff/, ''))) ?? value
   }
 
-  /** Reads a part that streams: a file, or JSON with the file name that browsers add. */
+  /** Reads a part that streams: a file, or for another property JSON with the file name that browsers add. */
   async readFile(name: string, stream: Readable, info: FileInfo): Promise<FormPart | undefined> {
     const { mimeType } = info
     const filename = info.filename === NO_FILE_NAME ? undefined : info.filename
@@ -52,7 +52,8 @@ export class PartReader {
       if (/[\0-\x1f\x7f]/.test(filename ?? '')) {
         throw partError(name, 'has a file name with control characters')
       }
-      if (JSON_TYPE.test(mimeType) || xml.types.includes(mimeType)) {
+      const isFile = this.#findField(name)?.kind === 'blob'
+      if (!isFile && (JSON_TYPE.test(mimeType) || xml.types.includes(mimeType))) {
         const chunks: Uint8Array[] = []
         for await (const chunk of stream) {
           this.#countText(name, chunk.length, false)
@@ -61,10 +62,15 @@ export class PartReader {
         this.#countText(name, 0, isCut(stream))
         return await this.#parse(name, mimeType, () => decodeText(Buffer.concat(chunks)))
       }
-      return await this.#store(name, filename || undefined, stream)
+      return await this.#store(name, filename || undefined, mimeType, stream)
     } finally {
       stream.destroy()
     }
+  }
+
+  #findField(name: string): Field | undefined {
+    const { fields } = this.#context
+    return fields && findValueField(fields, namesOf(name))
   }
 
   #countText(name: string, size: number, cut: boolean): void {
@@ -77,14 +83,14 @@ export class PartReader {
 
   /** Parses JSON or XML; `undefined` for other types. */
   async #parse(name: string, type: string, text: () => string): Promise<FormPart | undefined> {
-    const { fields, limits, issues } = this.#context
+    const { limits, issues } = this.#context
     const names = namesOf(name)
     if (JSON_TYPE.test(type)) {
       const depth = Math.max(1, limits.depth - names.length)
       return { json: parseJson(text(), depth, limits.members) }
     }
     if (!xml.types.includes(type)) return undefined
-    const shape = shapeOf(fields && findValueField(fields, names))
+    const shape = shapeOf(this.#findField(name))
     return { json: await parseXml(text(), shape, limits, issues, names.join('.')) }
   }
 
@@ -92,6 +98,7 @@ export class PartReader {
   async #store(
     name: string,
     filename: string | undefined,
+    type: string,
     stream: Readable,
   ): Promise<FormPart | undefined> {
     const { limits, upload } = this.#context
@@ -103,7 +110,7 @@ export class PartReader {
       throw new HttpError(400, [{ message, field: name, type: 'no_files' }])
     }
     const content = prependChunks(first.done ? [] : [first.value], chunks)
-    const json = await upload(namesOf(name).join('.'), { name: filename, content })
+    const json = await upload(namesOf(name).join('.'), { name: filename, type, content })
     if (!stream.readableEnded) throw new TypeError(`The upload of ${name} was not read to its end`)
     if (isCut(stream)) throw uploadTooLarge(name, limits.upload)
     return { json }

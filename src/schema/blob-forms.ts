@@ -93,6 +93,11 @@ function parseWhole(property: string, whole: Json | undefined): BlobInput[] {
 
 const NO_DIGIT = /[^A-Za-z0-9+/]/
 
+/** Finds the media type of a `data:` URL (RFC 2397). */
+export function findDataType(text: string): string | undefined {
+  return /^data:([^,;]{1,255})[,;]/.exec(text)?.[1]?.toLowerCase()
+}
+
 /** Decodes Base64 (RFC 4648 §4, padding optional) or a `data:` URL of it; `undefined` for anything else. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const digits = text.replace(/^data:[^,]{0,255};base64,/, '').replace(/[\r\n]/g, '')

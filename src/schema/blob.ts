@@ -1,8 +1,9 @@
 // `blob()` declares a binary property; a stored item has a record of its content.
 import { z } from 'zod'
 import { type Item, isObject, type Json } from '../base/values.ts'
-import { checkOptions, listOf, type Rules } from '../options.ts'
+import { assertValid, checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
+import { DETECTED_TYPES, isAccepted, normalizeType } from './media-type.ts'
 
 /** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
 export type BlobValue = Blob | { readonly data: string } | { readonly url: string } | BlobRecord
@@ -12,18 +13,23 @@ export function hasFiles(value: unknown): value is object {
   return isObject(value) && Object.values<unknown>(value).some(each => each instanceof Blob)
 }
 
-/** Reads the files of a value: in process a file is given as Base64, without its name. */
+/** Reads the files of a value: in process a file is given as Base64 with its type, without its name. */
 export async function readFiles(value: object): Promise<unknown> {
   const properties = Object.entries(value).map(async ([name, each]: [string, unknown]) => {
     if (!(each instanceof Blob)) return [name, each]
-    return [name, { data: Buffer.from(await each.arrayBuffer()).toString('base64') }]
+    const digits = Buffer.from(await each.arrayBuffer()).toString('base64')
+    return [name, { data: `data:${each.type};base64,${digits}` }]
   })
   return Object.fromEntries(await Promise.all(properties))
 }
 
 /** The options of `blob()`. */
 export interface BlobOptions {
-  /** The accepted media types, such as `image/*`; compared with the type of the bytes. Default: any. */
+  /**
+   * The accepted media types, such as `image/*`; compared with the type of the bytes. Where these are a text or a zip,
+   * the type that the client declares counts: `text/csv`, `application/json`, docx. `image/*` does not mean SVG.
+   * Default: any.
+   */
   readonly accept?: readonly string[] | undefined
   /** Up to this size in bytes items have the content too, as Base64. Default 0: only when `fields` names it. */
   readonly inlineBelow?: number | undefined
@@ -32,7 +38,7 @@ export interface BlobOptions {
 /** The value of a binary property in a stored item; the key is the entity tag of the download. */
 export interface BlobRecord {
   readonly key: string
-  /** The media type read from the bytes. */
+  /** The media type: that of the bytes, or what the client said where theirs is a text or a zip. */
   readonly type: string
   /** In bytes. */
   readonly size: number
@@ -91,7 +97,15 @@ export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobValue
     updated_at: z.iso.datetime(),
     name: z.string().optional(),
   })
-  binaries.add(schema, { options })
+  const { accept, ...others } = options
+  const types = accept?.map(normalizeType)
+  for (const type of types ?? []) {
+    assertValid(
+      type === '*/*' || DETECTED_TYPES.some(known => isAccepted(known, [type])),
+      `blob: accept has "${type}", which the server cannot tell from the bytes of a file. Use one of ${DETECTED_TYPES.join(', ')}, or a range of them, such as image/*.`,
+    )
+  }
+  binaries.add(schema, { options: { ...others, ...(types && { accept: types }) } })
   // Every input has become a record before the schema checks it.
   return schema as z.ZodType<BlobRecord, BlobValue>
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sniffType } from '../../src/blobs/media-type.ts'
+import { sniffType } from '../../src/schema/media-type.ts'
 
 it.each([
   ['\0\0\0\x18ftypheic', 'image/heic'],

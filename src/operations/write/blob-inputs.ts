@@ -8,7 +8,12 @@ import { removeContents } from '../../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { findBlobRecord, listBlobFields } from '../../schema/blob.ts'
-import { type BlobInput, decodeBase64, parseBlobInputs } from '../../schema/blob-forms.ts'
+import {
+  type BlobInput,
+  decodeBase64,
+  findDataType,
+  parseBlobInputs,
+} from '../../schema/blob-forms.ts'
 import type { OperationContext } from '../context.ts'
 import { printBlobAddress, printContents } from '../represent.ts'
 import type { Write } from './write-state.ts'
@@ -56,7 +61,8 @@ async function receiveContent(
     case 'data': {
       const bytes = decodeBase64(input.data)
       if (!bytes) return fail(`${name} must be Base64`, 'invalid_base64')
-      return context.uploads?.put(name, { name: undefined, content: oneChunk(bytes) })
+      const type = findDataType(input.data)
+      return context.uploads?.put(name, { name: undefined, type, content: oneChunk(bytes) })
     }
     case 'url': {
       const message = `${name} must have its own address. Other addresses are not fetched.`

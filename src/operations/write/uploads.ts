@@ -5,7 +5,6 @@ import type { Awaitable, Item, Json } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { limitContent, peekContent } from '../../blobs/content.ts'
 import { listContents } from '../../blobs/content-places.ts'
-import { isAccepted, sniffType } from '../../blobs/media-type.ts'
 import { removeContents, storeContent } from '../../blobs/store-content.ts'
 import { HttpError } from '../../errors.ts'
 import type { Upload } from '../../formats/format.ts'
@@ -17,6 +16,7 @@ import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { Negotiated } from '../../negotiate.ts'
 import { type BlobRecord, isBlobRecord, listBlobFields } from '../../schema/blob.ts'
 import { type Fields, findField } from '../../schema/fields.ts'
+import { detectType, isAccepted } from '../../schema/media-type.ts'
 import { UnknownOutcomeError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
@@ -52,7 +52,7 @@ export class Uploads {
    * Stores a content for the property at a dotted path.
    * @throws HttpError 400 where the property takes no file or not this type, 413 over the limit.
    */
-  async put(field: string, { name, content }: Upload): Promise<Json> {
+  async put(field: string, { name, type: said, content }: Upload): Promise<Json> {
     const { api, request, inProcess, target, negotiated } = this.#context
     const declared = findField(this.#fields, toPath(field))
     if (declared?.kind !== 'blob') {
@@ -68,7 +68,7 @@ export class Uploads {
     const hash = keyed ? createHash('sha256') : undefined
     const { upload: limit } = api.limits
     const { start, content: bytes } = await peekContent(limitContent(content, limit, field, hash))
-    const type = sniffType(start)
+    const type = detectType(start, said, declared.accept)
     if (!isAccepted(type, declared.accept)) {
       const message = `${field} must be ${declared.accept?.join(' or ')}, not ${type}`
       throw new HttpError(400, [{ message, field, type: 'unaccepted_type' }])
