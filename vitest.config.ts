@@ -40,8 +40,9 @@ export default defineConfig({
     reporters: ['default', './test/reporter.ts'],
     slowTestThreshold: 60_000,
     // Far above what any test takes: on a busy machine of two cores none may fail for its load.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
     coverage: {
       include: ['src/**/*.ts'],
       // The contract of a store is tests itself; the index holds names alone.

@@ -218,7 +218,7 @@ test('an opened body is closed if its head cannot be sent', async () => {
   await fetch(base + LIST)
     .then(answer => answer.text())
     .catch(() => '')
-  await vi.waitFor(() => expect(ended).toBe(1))
+  await vi.waitFor(() => expect(ended).toBe(1), 60_000)
   await close()
 })
 

@@ -127,7 +127,7 @@ describe.each(HANDLER_NAMES)('hanging up through %s', handler => {
         )
         const due = 10 * (at + 1)
         // Each has a file under way, or one that is whole and waits for its item.
-        await vi.waitFor(() => expect(whole ? puts.done : puts.begun).toBe(due), 10_000)
+        await vi.waitFor(() => expect(whole ? puts.done : puts.begun).toBe(due), 60_000)
         expect((await files()).length).toBeGreaterThan(0)
         await Promise.all(hangUps.map(hangUp => hangUp()))
       }
@@ -135,7 +135,7 @@ describe.each(HANDLER_NAMES)('hanging up through %s', handler => {
         expect(puts.ended).toBe(puts.begun)
         expect(await files()).toEqual([])
         expect(descriptors()).toBeLessThanOrEqual(before + 5)
-      }, 10_000)
+      }, 60_000)
 
       const body = new FormData()
       body.set('comment', 'a')

@@ -89,7 +89,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
       for (let time = 0; time < TIMES; time++) {
         expect((await handler.request(path, init(tag))).status).toBe(status)
       }
-      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 10_000)
+      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 60_000)
       await handler.close()
     })
 
@@ -110,7 +110,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
         if (time % 2 === 0) await once(socket, 'data')
         socket.destroy()
       }
-      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 10_000)
+      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 60_000)
       await close()
     })
   })
@@ -138,10 +138,13 @@ describe.each(HANDLER_NAMES)('through %s', name => {
       socket.write(`GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`)
       const count = streams.length
       if (begun) await once(socket, 'data')
-      else await vi.waitFor(() => expect(streams.length).toBeGreaterThan(count))
+      else await vi.waitFor(() => expect(streams.length).toBeGreaterThan(count), 60_000)
       socket.destroy()
     }
-    await vi.waitFor(() => expect(streams.map(each => each.destroyed)).toEqual([true, true]))
+    await vi.waitFor(
+      () => expect(streams.map(each => each.destroyed)).toEqual([true, true]),
+      60_000,
+    )
     await close()
   })
 })
@@ -169,7 +172,7 @@ test('a write that outlasts its time keeps the content of what it stores', async
   await vi.waitFor(async () => {
     const answer = await api.fetch(new Request(`http://api.test${PATH}`))
     expect([answer.status, await answer.text()]).toEqual([200, 'abc'])
-  })
+  }, 60_000)
 })
 
 test('a blob store that hangs while it removes keeps no answer waiting', async () => {
@@ -231,7 +234,7 @@ describe('a blob store that stops reading an upload', () => {
       done = true
       return made
     })
-    await vi.waitFor(() => expect(done).toBe(true))
+    await vi.waitFor(() => expect(done).toBe(true), 60_000)
     const keys: string[] = []
     for await (const { key } of blobs.keys()) keys.push(key)
     expect(keys).toEqual([])
@@ -332,7 +335,7 @@ test('a content that comes after the time of its request is destroyed', async ()
   const { fetch } = await photosApi({ ...memoryBlobs(), get: () => content }, {}, { workTime: 50 })
   expect((await fetch(new Request(`http://api.test${PATH}`))).status).toBe(503)
   release(late)
-  await vi.waitFor(() => expect(late.destroyed).toBe(true))
+  await vi.waitFor(() => expect(late.destroyed).toBe(true), 60_000)
 })
 
 test('a content that is removed before it is read fails with an UnavailableError', async () => {

@@ -66,5 +66,5 @@ describe.each<[string, () => Promise<Store>]>([
     await line.close()
     await server.close()
     await api.close()
-  }, 120_000)
+  })
 })

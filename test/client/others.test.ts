@@ -93,5 +93,5 @@ describe.skipIf(missing)('clients of other people', () => {
       expect.stringContaining('not in the state'),
       'Ann',
     ])
-  }, 60_000)
+  })
 })

@@ -60,7 +60,7 @@ async function bundleAdmin(): Promise<string> {
 const PAGE =
   '<!doctype html><meta charset="utf-8"><div id="root"></div><script src="/app.js"></script>'
 
-describe.skipIf(missing || isMissing)('react-admin', { timeout: 120_000 }, () => {
+describe.skipIf(missing || isMissing)('react-admin', { timeout: 600_000 }, () => {
   let browser: Browser
   let ui: Awaited<ReturnType<typeof serve>>
 
@@ -72,7 +72,7 @@ describe.skipIf(missing || isMissing)('react-admin', { timeout: 120_000 }, () =>
       response.end(isScript ? script : PAGE)
     })
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await ui?.close()
@@ -91,7 +91,7 @@ describe.skipIf(missing || isMissing)('react-admin', { timeout: 120_000 }, () =>
       })
     await send('/cars', 'POST', { plate: 'AA-1', color: 'red' })
     const page = await browser.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(240_000)
     const go = async (path: string) => {
       await page.goto(`${ui.url}/?api=${server.url}&client=${client}&at=${path}#/cars/${path}`)
       await page.getByLabel('plate').waitFor()

@@ -86,4 +86,4 @@ test(`${ITEMS} items under ${WRITERS} writers: each once, at most two pages held
   await line.close()
   await server.close()
   await api.close()
-}, 120_000)
+})

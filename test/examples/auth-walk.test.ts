@@ -84,4 +84,4 @@ test('the commands of docs/auth.md give the answers below them', async () => {
     'HTTP/1.1 200 OK',
     'HTTP/1.1 401 Unauthorized',
   ])
-}, 120_000)
+})

@@ -77,7 +77,7 @@ test('a file is imported once, though the program is killed and run again', asyn
   expect(await importFile(file, url)).toBe(LINES)
   expect(await cars.count()).toBe(LINES)
   close()
-}, 60_000)
+})
 
 test('a wrong line is named as it stands in the file; corrected, the rest follows', async () => {
   const { url, cars, close } = await serve()
@@ -95,7 +95,7 @@ test('a wrong line is named as it stands in the file; corrected, the rest follow
   await expect(importFile(twice, url)).rejects.toThrow('Line 3: Another item has the same code')
   expect(await cars.count()).toBe(2500)
   close()
-}, 60_000)
+})
 
 test('a file is read in parts that a request may have', async () => {
   const read = async (file: string) => {

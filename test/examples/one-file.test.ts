@@ -15,10 +15,10 @@ beforeAll(async () => {
   // The first makes the tables and fills them.
   servers = [await serve(file)]
   servers.push(...(await Promise.all([serve(file), serve(file)])))
-}, 120_000)
+})
 afterAll(async () => {
   await Promise.all(servers.map(server => server.ended('SIGTERM')))
-}, 60_000)
+})
 
 /** The address of a collection at one of the servers. */
 const at = (which: number, path: string) => `${servers[which % servers.length]?.root}${path}`

@@ -101,7 +101,7 @@ describe('the example server', () => {
       server.process.kill('SIGTERM')
       await server.until(/Shutting down/)
       // New connections are refused soon, while the running request still is answered.
-      await vi.waitFor(async () => expect(await refused(server.root)).toBe('ECONNREFUSED'), 5000)
+      await vi.waitFor(async () => expect(await refused(server.root)).toBe('ECONNREFUSED'), 60_000)
       running.end(DRAFT)
       const [status, body] = await answer(running)
       expect(status).toBe(201)

@@ -107,7 +107,7 @@ describe.each(Object.entries(ADDRESSES))('%s', (_name, addressOf) => {
     expect(await get('/lines')).toHaveLength(paid)
     expect(JSON.stringify(await get('/orders'))).not.toContain('for c0')
     await shop.api.close()
-  }, 120_000)
+  })
 })
 
 test('a declined payment returns the stock; a retired product is not sold', async () => {

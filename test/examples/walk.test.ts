@@ -93,7 +93,7 @@ const validators = await vi.waitFor(async () => {
   const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
   if (etag === null || modified === null) throw new Error('There is no Last-Modified yet')
   return { etag, modified }
-}, 5000)
+}, 60_000)
 
 const DAY = 86_400_000
 const yesterday = new Date(Date.now() - DAY).toISOString().slice(0, 10)

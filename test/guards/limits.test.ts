@@ -467,7 +467,7 @@ describe('a body', () => {
       ended = true
     })
     expect((await answer(new Request('http://x/cars', post(body)))).status).toBe(status)
-    await vi.waitFor(() => expect(ended).toBe(true))
+    await vi.waitFor(() => expect(ended).toBe(true), 60_000)
   })
 })
 
@@ -569,10 +569,10 @@ describe('work', () => {
     const server = await listen(handler)
     const client = connect(Number(new URL(server.base).port), '127.0.0.1')
     client.write('GET /cars/1 HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    await vi.waitFor(() => expect(received).toHaveLength(1))
+    await vi.waitFor(() => expect(received).toHaveLength(1), 60_000)
     expect(received[0]?.aborted).toBe(false)
     client.destroy()
-    await vi.waitFor(() => expect(received[0]?.aborted).toBe(true))
+    await vi.waitFor(() => expect(received[0]?.aborted).toBe(true), 60_000)
     expect(received[0]?.signal?.reason).toEqual(new Error('The client went away'))
     await server.close()
   })

@@ -156,14 +156,14 @@ test('an expired JWT is refused', async () => {
   const token = await grant(AUDIENCE, 'cars:read')
   expect((await list(token)).status).toBe(200)
   await expect
-    .poll(async () => (await list(token)).status, { timeout: 6000, interval: 200 })
+    .poll(async () => (await list(token)).status, { timeout: 60_000, interval: 200 })
     .toBe(401)
   const refused = await list(token)
   expect(refused.headers.get('www-authenticate')).toContain(
     'error_description="The access token has expired"',
   )
   expect(Number(jose.decodeJwt(token).exp)).toBeLessThanOrEqual(Date.now() / 1000)
-}, 10_000)
+})
 
 test('a token is accepted only by its own resource', async () => {
   const opaque = await grant(OPAQUE, 'cars:read')

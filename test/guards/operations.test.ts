@@ -310,10 +310,10 @@ describe('/health', () => {
     expect((await write({ 'idempotency-key': 'k' })).status).toBe(503)
     expect((await ask('/notes')).status).toBe(200)
     const health = () => ask('/health')
-    await vi.waitUntil(async () => (await health()).status === 503, 10_000)
+    await vi.waitUntil(async () => (await health()).status === 503, 60_000)
     expect(await (await health()).json()).toMatchObject({ errors: [{ type: 'disk_full' }] })
     file.exec('pragma max_page_count = 1000000')
-    await vi.waitUntil(async () => (await health()).status === 200, 10_000)
+    await vi.waitUntil(async () => (await health()).status === 200, 60_000)
     expect((await write({ 'idempotency-key': 'k' })).status).toBe(201)
     await store.close()
   })
@@ -334,7 +334,7 @@ describe('/health', () => {
     expect((await fetch('/health')).status).toBe(200)
     vi.setSystemTime(Date.now() - 3_600_000)
     gone = true
-    await vi.waitUntil(async () => (await fetch('/health')).status === 503, 10_000)
+    await vi.waitUntil(async () => (await fetch('/health')).status === 503, 60_000)
   })
 })
 

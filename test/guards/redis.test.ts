@@ -87,7 +87,7 @@ describe.skipIf(missing)('two servers and one Redis', () => {
   /** Both processes find Redis again by themselves, and share one limit as before. */
   async function expectRecovered(): Promise<void> {
     for (const { closed, open } of nodes) {
-      const options = { timeout: 10_000, interval: 20 }
+      const options = { timeout: 60_000, interval: 20 }
       await expect.poll(async () => (await ask(closed)).status, options).toBe(200)
       await expect.poll(async () => remaining(await ask(open)), options).not.toBeNull()
       await forget()

@@ -550,7 +550,7 @@ describe('slow and broken clients', () => {
     test('a GET that keeps the connection is ended: it looks like a browser that left', async () => {
       const { answers, ended } = await converse(slow.port, socket => socket.end(read('1.1')))
       expect([answers, ended]).toEqual([[], true])
-      await vi.waitUntil(() => aborted.length > 0)
+      await vi.waitUntil(() => aborted.length > 0, 60_000)
       expect(aborted).toEqual([true])
     })
 

@@ -53,7 +53,7 @@ export function converse(
   send: readonly (string | Uint8Array)[] | ((socket: Socket) => void),
   {
     enough = () => false,
-    patience = 20_000,
+    patience = 240_000,
     heads = false,
   }: { enough?: (answers: readonly Answer[]) => boolean; patience?: number; heads?: boolean } = {},
 ): Promise<Reply> {

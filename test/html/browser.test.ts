@@ -13,7 +13,7 @@ const FOCUSED = `(() => {
   return [control.innerText || control.placeholder || '', getComputedStyle(control).outlineStyle]
 })()`
 
-describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
+describe.skipIf(isMissing)('in Chromium', { timeout: 600_000 }, () => {
   let browser: Browser
   let server: Awaited<ReturnType<typeof serve>>
   let built: Awaited<ReturnType<typeof htmlApi>>
@@ -22,7 +22,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     built = await htmlApi()
     server = await serve(built.api)
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await browser?.close()
@@ -33,7 +33,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
   async function visit(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(240_000)
     const complaints: string[] = []
     page.on('console', message => {
       if (!/the server responded with a status of 4\d\d/.test(message.text()))

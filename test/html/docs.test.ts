@@ -368,14 +368,14 @@ describe('the pages', () => {
   })
 })
 
-describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)('in Chromium', { timeout: 600_000 }, () => {
   let browser: Browser
   let server: Awaited<ReturnType<typeof serve>>
 
   beforeAll(async () => {
     server = await serve(cars({ title: 'Cars' }))
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await browser?.close()
@@ -388,7 +388,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
   ] as const)('at %i px, %s: reads, creates and changes', async (width, colorScheme) => {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
     const page = await context.newPage()
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(240_000)
     const complaints: string[] = []
     page.on('console', message => complaints.push(message.text()))
     page.on('requestfailed', request => complaints.push(`${request.url()} failed`))

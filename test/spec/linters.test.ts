@@ -60,7 +60,7 @@ function everything() {
   })
 }
 
-describe.skipIf(missing)('linters', { timeout: 180_000 }, () => {
+describe.skipIf(missing)('linters', { timeout: 600_000 }, () => {
   let folder: string
   const files: string[] = []
 
@@ -100,12 +100,12 @@ describe.skipIf(missing)('linters', { timeout: 180_000 }, () => {
 
 describe.skipIf(missing || isMissing)(
   'the recipes of docs/openapi.md',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   () => {
     let browser: Browser
     beforeAll(async () => {
       browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-    }, 120_000)
+    })
     afterAll(() => browser?.close())
 
     it.each([
@@ -139,7 +139,7 @@ describe.skipIf(missing || isMissing)(
       const failures: string[] = []
       tab.on('pageerror', error => failures.push(String(error)))
       await tab.goto(`${base}/ui/`)
-      await tab.getByText('The cars for sale').first().waitFor({ timeout: 60_000 })
+      await tab.getByText('The cars for sale').first().waitFor({ timeout: 240_000 })
       expect(foreign).toEqual([])
       expect(failures).toEqual([])
       await tab.close()

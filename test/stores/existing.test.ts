@@ -137,7 +137,7 @@ describe('a table of PostgreSQL that exists', () => {
     }
     fetch = cars.fetch
     return () => store.close()
-  }, 60_000)
+  })
 
   async function ask(path: string, { json, ...init }: RequestInit & { json?: unknown } = {}) {
     const headers = new Headers(init.headers)
@@ -508,7 +508,7 @@ describe.each([
       return fetch(request)
     }
     return () => store.close()
-  }, 60_000)
+  })
 
   const car = { maker_id: 1, doors: 4, color: 'blue' }
   it.each<[what: string, method: string, path: string, json: object, number]>([

@@ -31,7 +31,7 @@ describe('two servers on one PostgreSQL', () => {
     } finally {
       for (const server of limited) await server.ended('SIGTERM')
     }
-  }, 60_000)
+  })
 
   test('the database stopped at once under writers: what was acknowledged stays, nothing is there twice', async ({
     skip,
@@ -64,5 +64,5 @@ describe('two servers on one PostgreSQL', () => {
     expect([...ledger.statuses.keys()].filter(status => ![201, 409, 503].includes(status))).toEqual(
       [],
     )
-  }, 120_000)
+  })
 })

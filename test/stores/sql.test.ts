@@ -18,7 +18,7 @@ describe('SQLite gives the answer of the store in memory', () => {
     const db = await openDatabase(':memory:')
     await agrees(table => sqlStore({ db, create: true, table, clock: () => 1e12 }), db, 40)
     await db.destroy()
-  }, 60_000)
+  })
 
   test.each(['value', 'Type', 'key', 'path', 'parent', 'root', 'json', 'rowid'])(
     'for a list with the name of a column of json_each: %s',

@@ -9,6 +9,6 @@ describe('two servers on one SQLite file', () => {
   beforeAll(async () => {
     const first = await serve(file)
     await first.ended('SIGTERM')
-  }, 120_000)
+  })
   twoServers(() => serve(file))
 })

@@ -161,4 +161,4 @@ test('PostgreSQL stops a statement by its own time limit: 503', async () => {
   expect([status, json.errors[0].type]).toEqual([503, 'unavailable'])
   expect((await ask('/items?price=1&fields=id')).status).toBe(200)
   await Promise.all([store.close(), filled.store.close()])
-}, 30_000)
+})

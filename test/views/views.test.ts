@@ -923,4 +923,4 @@ test('200 random rules, policies and sets of requests: what is hidden changes no
   expect(found.hiding).toBeGreaterThan(130)
   expect(found.naming).toBeGreaterThan(500)
   expect(found.repeats).toBeGreaterThan(15)
-}, 120_000)
+})
