@@ -119,6 +119,7 @@ export const ERROR_TYPES = {
     changed_meanwhile: 'The item changed while the action ran. Read it again, then decide.',
     conflict: 'The change contradicts other data. `message` says how.',
     idempotency_key: 'The first request with this key is still running. Send it again later.',
+    kept_by_database: 'A trigger or a policy of the database kept it out. Do not send it again.',
     not_unique: 'Another item has the same value. Choose another value.',
     patch_conflict: 'The JSON Patch does not fit the item. Read the item again.',
     referenced: 'Other items refer to this one. Delete or change those first.',

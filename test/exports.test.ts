@@ -376,6 +376,7 @@ test('rest-conventions/store', async () => {
   expect(await namesOf('store-authors/index.ts')).toMatchInlineSnapshot(`
     [
       "DiskFullError",
+      "KeptError",
       "ReferenceConflictError",
       "TooCostlyError",
       "UnavailableError",

@@ -36,6 +36,8 @@ export const HEAVY = {
     'stores/existing',
     'stores/folded',
     'stores/gather',
+    'stores/kept-ways',
+    'stores/kept',
     'stores/keys',
     'stores/kill',
     'stores/migrations',

@@ -9,6 +9,7 @@ import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each-reader.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
+import { LockedRows } from './statements/locked-rows.ts'
 import { PageReader } from './statements/page-reader.ts'
 import { RowAccess } from './statements/row-access.ts'
 import { buildSetAccess, type SetAccess } from './statements/sets.ts'
@@ -65,7 +66,8 @@ export async function openTable(
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
-  const rows = new RowAccess(mapping, records, isExact, clock)
+  const locked = new LockedRows(mapping, catalog.listUnserved(mapping))
+  const rows = new RowAccess(mapping, records, locked, isExact, clock)
   const totals = new Totals(mapping, rememberTotals && catalog.tellsChanges, walk)
   const reads = new PageReader(mapping, totals, walk)
   return {
@@ -83,10 +85,14 @@ export async function openTable(
     creates: new Creates(
       mapping,
       records,
-      { isExact: catalog.isExact(mapping, 'insert'), insertsAll: catalog.insertsAll },
+      {
+        isExact: catalog.isExact(mapping, 'insert'),
+        insertsAll: catalog.insertsAll,
+        mayKeep: catalog.mayAlter(mapping, 'skip'),
+      },
       clock,
     ),
-    sets: buildSetAccess(mapping, isExact),
+    sets: buildSetAccess(mapping, locked, isExact),
     updateAll: buildUpdateAll(mapping, rows, isExact, clock),
     totals,
     reads,

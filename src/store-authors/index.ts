@@ -6,6 +6,7 @@ export type { Field, Fields } from '../schema/fields.ts'
 export { countGroups } from '../store/count-groups.ts'
 export {
   DiskFullError,
+  KeptError,
   ReferenceConflictError,
   TooCostlyError,
   UnavailableError,

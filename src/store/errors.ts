@@ -1,5 +1,5 @@
 // The errors that stores throw: error responses, which programs know by their classes.
-import { type ErrorType, HttpError, type Issue } from '../errors.ts'
+import { AnyHttpError, type AnyIssue, type ErrorType, HttpError, type Issue } from '../errors.ts'
 
 interface ErrorOptions {
   readonly cause?: unknown
@@ -37,6 +37,43 @@ export class UnstorableError extends HttpError {
     const message = `${fields.join(' and ') || 'A value'} cannot be kept by the store`
     super(400, listIssues(message, fields, fields.length > 0 ? 'too_long' : 'unstorable'), options)
     this.fields = fields
+  }
+}
+
+const KEPT: Issue = {
+  message:
+    'The database kept this write out, by a trigger, a policy or a view of its own. Nothing was written. The same request fails again.',
+  type: 'kept_by_database',
+}
+
+interface KeptOptions extends ErrorOptions {
+  /** What the client is told in place of the general message. */
+  readonly issues?: readonly AnyIssue[]
+}
+
+/**
+ * Thrown by a store for a write that its database keeps out: a trigger skips it, or a policy hides the row from it. No
+ * other writer is the cause, so that another attempt would end alike. Nothing was written.
+ */
+export class KeptError extends AnyHttpError {
+  /** The place of the item among those of the call, from 0: that is the only one, if the call has one. */
+  readonly at: number
+
+  /** @param at the place of the item among those of the call. */
+  constructor(at = 0, { issues = [KEPT], ...options }: KeptOptions = {}) {
+    super(409, issues, options)
+    this.at = at
+  }
+}
+
+/** Does the work on one of several items. @throws KeptError with the place of the item. */
+export async function inPlace<T>(at: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof KeptError
+      ? new KeptError(at, { issues: error.errors, cause: error })
+      : error
   }
 }
 

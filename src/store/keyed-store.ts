@@ -59,8 +59,8 @@ function addRecords(store: Store, records: Records): KeyedStore {
     if (!options || key === undefined) return write(options)
     records.requireClaim(key)
     // The store may keep other keys: this one is not among them.
-    const { signal } = options
-    return andThen(write(signal && { signal }), result => {
+    const { signal, repeated } = options
+    return andThen(write({ signal, repeated }), result => {
       const written = typeof result === 'object' ? result : undefined
       if (result) records.complete(key, buildAnswer(options, written), options)
       return result

@@ -1,5 +1,6 @@
 // Sets of items: several at once, where a store can do so by one statement.
 import type { Item } from '../base/values.ts'
+import { inPlace } from './errors.ts'
 import type { Id, Store, Stored, StoredChange, StoreOptions } from './store.ts'
 
 /** The maximum of items of one call of `getMany`, `createAll`, `updateAll` or `deleteAll`, and of ids in a filter. */
@@ -18,8 +19,8 @@ export async function deleteSet(
   options?: StoreOptions,
 ): Promise<boolean> {
   if (store.deleteAll) return store.deleteAll(set, options)
-  for (const { id, version } of set) {
-    if (!(await store.delete(id, version, options))) return false
+  for (const [at, { id, version }] of set.entries()) {
+    if (!(await inPlace(at, async () => store.delete(id, version, options)))) return false
   }
   return true
 }
@@ -32,7 +33,8 @@ export async function createSet(
 ): Promise<readonly Stored[]> {
   if (store.createAll) return store.createAll(set, options)
   const created: Stored[] = []
-  for (const values of set) created.push(await store.create(values, options))
+  for (const [at, values] of set.entries())
+    created.push(await inPlace(at, async () => store.create(values, options)))
   return created
 }
 
@@ -48,8 +50,9 @@ export async function updateSet(
 ): Promise<readonly Stored[] | undefined> {
   if (store.updateAll) return store.updateAll(set, options)
   const updated: Stored[] = []
-  for (const { before, values } of set) {
-    const stored = await store.update(before.id, before.version, values, options)
+  for (const [at, { before, values }] of set.entries()) {
+    const { id, version } = before
+    const stored = await inPlace(at, async () => store.update(id, version, values, options))
     if (!stored) return undefined
     updated.push(stored)
   }

@@ -109,6 +109,8 @@ export interface StoreOptions {
   readonly signal?: AbortSignal | undefined
   /** Whether the signal is aborted, known without making it. Absent: ask the signal. */
   readonly aborted?: boolean | undefined
+  /** Of a write that compares versions: whether an earlier attempt changed nothing. Lock the item first: see `KeptError`. */
+  readonly repeated?: boolean | undefined
 }
 
 /** Options of a list or a count in a store. */
@@ -255,8 +257,7 @@ export interface Store {
   ): Awaitable<readonly Group[]>
 
   /**
-   * Reads the whole selection in its order, in batches of at most 500 items and constant memory; leaving early
-   * frees all.
+   * Reads the whole selection in its order, in batches of at most 500 items, in constant memory; leaving early frees all.
    * @example for await (const batch of store.stream(all)) console.log(batch.length)
    */
   stream(selection: Selection, options?: StoreOptions): AsyncIterable<readonly Stored[]>
@@ -266,8 +267,8 @@ export interface Store {
    * an id will not later find a new smaller one. An id is never made twice.
    * @param values the properties without dates; with the id where the client chose it.
    * @param options.idempotencyKey a claimed key: it gets its answer in the same step.
-   * @throws UniqueError, UnstorableError, ReferenceConflictError; UnavailableError, nothing added, for a
-   * key whose claim has expired: another request may have it.
+   * @throws UniqueError, UnstorableError, ReferenceConflictError; KeptError where the database keeps the item out;
+   * UnavailableError, nothing added, for a key whose claim has expired: another request may have it.
    * @example const blue = await store.create({ color: 'blue' })
    */
   create(values: Item, options?: StoreWriteOptions): Awaitable<Stored>
@@ -287,16 +288,15 @@ export interface Store {
   ): Awaitable<Stored | undefined>
 
   /**
-   * Removes an item, if it is still at this version, in one step.
+   * Removes an item, if it is still at this version, in one step; or has the database mark or hide it in place of that.
    * @param options.idempotencyKey as of `update`.
-   * @throws ReferenceConflictError, UnavailableError
+   * @throws ReferenceConflictError, UnavailableError; KeptError where the database keeps the item.
    * @example const gone = await store.delete(red.id, red.version)
    */
   delete(id: Id, version: string, options?: StoreWriteOptions): Awaitable<boolean>
 
   /**
-   * Finds items by their ids, at most 500. This and the next three are for a place that does it faster than one by one,
-   * as each would otherwise be.
+   * Finds items by their ids, at most 500. Without this and the next three, it is done one by one.
    * @returns an item for each id, in their order; `undefined` where there is none.
    * @example const [first, second] = (await store.getMany?.([1, 2])) ?? []
    */
@@ -341,7 +341,7 @@ export interface Store {
   /**
    * Removes items, at most 500: all of them, or none.
    * @returns whether each was still at its version; false too where one is named twice.
-   * @throws ReferenceConflictError, UnavailableError
+   * @throws as `delete` does.
    * @example const gone = await store.deleteAll?.([red])
    */
   deleteAll?(

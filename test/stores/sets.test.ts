@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Item } from '../../src/base/values.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
+import { KeptError } from '../../src/store/errors.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import type { Store, Stored } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
@@ -149,10 +150,8 @@ test('triggers of PostgreSQL: rows get the answers that are theirs, and what the
     expect(created.map(({ item }) => item.color)).toEqual(['a', 'other', 'kept'])
     for (const each of created) expect(await store.get(each.id)).toEqual(each)
     const skipped = async () => store.createAll?.(['b', 'out'].map(car))
-    await expect(skipped()).rejects.toThrow('a trigger may have kept it out')
-    await expect((async () => store.createAll?.([car('out')]))()).rejects.toThrow(
-      'has taken no row',
-    )
+    await expect(skipped()).rejects.toMatchObject({ status: 409, at: 1 })
+    await expect((async () => store.createAll?.([car('out')]))()).rejects.toThrow(KeptError)
     const [a, other] = created as [Stored, Stored]
     const changes = [a, other].map(before => ({ before, values: car('out') }))
     expect((await store.updateAll?.(changes))?.map(({ item }) => item.color)).toEqual([
@@ -170,7 +169,8 @@ test('triggers of PostgreSQL: rows get the answers that are theirs, and what the
     )
     expect(await colorsOf(store)).toEqual(['a', 'other', 'kept'])
     created.splice(0, 3, ...(await present()))
-    expect(await store.deleteAll?.(created)).toBe(false)
+    const refused = (async () => store.deleteAll?.(created))()
+    await expect(refused).rejects.toMatchObject({ status: 409, at: 2 })
     expect(await store.count({ where: [] }, 'exact')).toBe(3)
     expect(await store.deleteAll?.(created.slice(0, 2))).toBe(true)
     expect(await colorsOf(store)).toEqual(['kept'])

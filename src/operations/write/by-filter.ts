@@ -12,6 +12,7 @@ import { BOUNDS, RESERVED } from '../../query/filters.ts'
 import { INCLUDE } from '../../query/include.ts'
 import { isAlways } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
+import { KeptError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { updateSet } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
@@ -30,7 +31,7 @@ import { listFiles } from './blob-inputs.ts'
 import { conflictOf, deleteAllDoomed } from './enforce-references.ts'
 import { keepAnswer, runOncePerKey } from './idempotency-key.ts'
 import { requireBody, requireMergePatch, withBodyIssues } from './input.ts'
-import { type ItemIssue, type Many, runEach } from './many.ts'
+import { type ItemIssue, locateKept, type Many, runEach } from './many.ts'
 import { compileItems } from './plan-items.ts'
 import { requireAllReferences } from './references-of-many.ts'
 import { VARY_PREFER } from './results.ts'
@@ -195,9 +196,14 @@ function storeChanges(many: Many, transaction: RunningTransaction): Promise<void
   })
 }
 
-async function deleteItems({ call, writes }: Many, transaction: RunningTransaction): Promise<void> {
+async function deleteItems(many: Many, transaction: RunningTransaction): Promise<void> {
+  const { call, writes } = many
   const items = writes.flatMap(({ current }) => current ?? [])
-  await deleteAllDoomed(new WriteState(call, transaction), items)
+  try {
+    await deleteAllDoomed(new WriteState(call, transaction), items)
+  } catch (error) {
+    throw error instanceof KeptError ? locateKept(many, error, error.at) : error
+  }
   for (const write of writes) write.stored = write.current
 }
 

@@ -4,9 +4,11 @@ import { takeTurn } from '../../base/turns.ts'
 import { removeContents } from '../../blobs/store-content.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
+import { KeptError } from '../../store/errors.ts'
 import { deleteSet, findSet, MAX_SET } from '../../store/sets.ts'
-import type { Store, Stored, StoreOptions } from '../../store/store.ts'
-import { findAllDoomed, findDoomed } from './find-doomed.ts'
+import type { Store, Stored } from '../../store/store.ts'
+import type { OperationContext } from '../context.ts'
+import { findAllDoomed, findDoomed, nameItemsOf } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
 import { Contested } from './store.ts'
 import type { Doomed, Write } from './write-state.ts'
@@ -19,7 +21,7 @@ import type { Doomed, Write } from './write-state.ts'
 export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
   const { call, current, transaction } = write
   const { collection } = call.target
-  const progress = { begun: false }
+  const progress = { begun: false, repeated: write.repeated }
   const isRoot = (each: Doomed) =>
     each.collection.store === collection.store && each.id === current.id
   try {
@@ -27,6 +29,7 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     while (!(await deleteSets(write, doomed.slice(0, doomed.findIndex(isRoot)), progress))) {
       // What is deleted stays so in a transaction that goes on: the rest must be deleted too, or everything is undone.
       if (!call.transaction || !progress.begun) throw new Contested()
+      progress.repeated = true
       doomed = await findDoomed(write)
     }
     const store = call.storeOf(collection, transaction)
@@ -48,7 +51,7 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
  */
 export async function deleteAllDoomed(write: Write, items: readonly Stored[]): Promise<void> {
   const { call, transaction } = write
-  const progress = { begun: false }
+  const progress = { begun: false, repeated: false }
   try {
     const { sorted, circular } = await findAllDoomed(call, transaction, items)
     const isDone =
@@ -64,6 +67,13 @@ export function conflictOf({ target }: Write['call']): ConflictError {
   return new ConflictError(target.collection.itemName, { mine: undefined, theirs: undefined })
 }
 
+/** How far a deletion is. */
+interface Progress {
+  begun: boolean
+  /** Whether a set of it was not deleted before. */
+  repeated: boolean
+}
+
 /**
  * Deletes items in sets.
  * @param circular whether they refer to each other: then they are deleted one by one.
@@ -72,7 +82,7 @@ export function conflictOf({ target }: Write['call']): ConflictError {
 async function deleteSets(
   write: Write,
   items: readonly Doomed[],
-  progress: { begun: boolean },
+  progress: Progress,
   circular = false,
 ): Promise<boolean> {
   const { call, transaction } = write
@@ -82,7 +92,7 @@ async function deleteSets(
     const store = call.storeOf(collection, transaction)
     // Without sets some may be deleted before one is contested.
     progress.begun ||= !store.deleteAll
-    if (!(await deleteFound(store, set, call.storeOptions))) return false
+    if (!(await deleteFound(call, store, set, progress))) return false
     progress.begun = true
     const contents = set.flatMap(each => each.contents)
     if (contents.length > 0) await write.afterCommit(() => removeContents(contents))
@@ -92,15 +102,34 @@ async function deleteSets(
 
 /** Deletes a set. What is gone by then was deleted with others: by the database, or by another store of its table. */
 async function deleteFound(
+  call: OperationContext,
   store: Store,
   set: readonly Doomed[],
-  options: StoreOptions,
+  { repeated }: Progress,
 ): Promise<boolean> {
-  if (await deleteSet(store, set, options)) return true
+  const { storeOptions } = call
+  const options = repeated ? { signal: storeOptions.signal, repeated } : storeOptions
+  const remove = async (all: readonly Doomed[]) => {
+    try {
+      return await deleteSet(store, all, options)
+    } catch (error) {
+      throw error instanceof KeptError ? keptWith(call, all[error.at], error) : error
+    }
+  }
+  if (await remove(set)) return true
   const ids = set.map(({ id }) => id)
-  const found = await findSet(store, ids, options)
+  const found = await findSet(store, ids, storeOptions)
   const left = set.filter((_, at) => found[at])
-  return left.length < set.length && (left.length === 0 || deleteSet(store, left, options))
+  return left.length < set.length && (left.length === 0 || remove(left))
+}
+
+/** Builds the error of a deletion whose item, or one that is deleted with it, the database keeps. */
+function keptWith(call: OperationContext, kept: Doomed | undefined, cause: KeptError): KeptError {
+  const { collection } = call.target
+  if (!kept || kept.collection.store === collection.store)
+    return new KeptError(kept?.root, { issues: cause.errors, cause })
+  const message = `This ${collection.itemName} cannot be deleted: the database keeps ${nameItemsOf(call, kept.collection)} that refer to it.`
+  return new KeptError(kept.root, { issues: [{ message, type: 'kept_by_database' }], cause })
 }
 
 /**

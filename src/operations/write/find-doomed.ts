@@ -53,7 +53,7 @@ export async function findAllDoomed(
   items: readonly Stored[],
 ): Promise<DoomedItems> {
   const { collection } = call.target
-  const roots = items.map(each => toNode(collection, each))
+  const roots = items.map((each, at) => toNode(collection, each, at))
   const doomed = [...roots]
   const nodes: DoomedNodes = new Map([
     [collection.store, new Map(roots.map(root => [root.id, root]))],
@@ -67,10 +67,12 @@ export async function findAllDoomed(
         .storeOf(child, transaction)
         .stream(selection, call.storeOptions)) {
         for (const stored of batch) {
-          const node = known.get(stored.id) ?? toNode(child, stored)
+          const parents: ReadonlyMap<unknown, DoomedNode> | undefined = nodes.get(parent.store)
+          const { root = 0 } = parents?.get(stored.item[field]) ?? {}
+          const node = known.get(stored.id) ?? toNode(child, stored, root)
           if (!known.has(stored.id)) next.push(node)
           known.set(stored.id, node)
-          connect(node, stored.item[field], nodes.get(parent.store))
+          connect(node, stored.item[field], parents)
         }
         if (doomed.length + next.length > MAX_CASCADE + roots.length)
           throw tooMany(collection, roots.length)
@@ -93,9 +95,13 @@ export async function findAllDoomed(
   return sortByReferences(doomed)
 }
 
-function toNode(collection: CollectionDefinition, { id, version, item }: Stored): DoomedNode {
+function toNode(
+  collection: CollectionDefinition,
+  { id, version, item }: Stored,
+  root: number,
+): DoomedNode {
   const contents = listContents(collection.contents, item)
-  return { collection, id, version, contents, parents: new Set(), waits: 0, wave: 0 }
+  return { collection, id, version, contents, root, parents: new Set(), waits: 0, wave: 0 }
 }
 
 /** Notes that an item refers to another one. */
@@ -156,8 +162,13 @@ function referenced(
   const { itemName } = parent
   const named = id === undefined ? `This ${itemName}` : `The ${itemName} ${JSON.stringify(id)}`
   const which = isKnown(context, parent) ? named : 'Another item that would be deleted too'
-  const message = `${which} cannot be deleted: ${isKnown(context, child) ? child.name : 'other items'} refer to it.`
+  const message = `${which} cannot be deleted: ${nameItemsOf(context, child)} refer to it.`
   return new HttpError(409, [{ message, type: 'referenced' }])
+}
+
+/** Names the items of a collection, which the client may know of or not. */
+export function nameItemsOf(context: OperationContext, child: CollectionDefinition): string {
+  return isKnown(context, child) ? child.name : 'other items'
 }
 
 function tooMany({ name, itemName }: CollectionDefinition, count: number): HttpError {

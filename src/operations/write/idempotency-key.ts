@@ -91,14 +91,15 @@ export function claimKey(write: WriteState, steps: readonly WriteStep[]): Awaita
 }
 
 /** The options of the store call that does a write, with its key where it has one. */
-export function toWriteOptions({ key, call, current }: Write, outcome: Outcome): StoreWriteOptions {
+export function toWriteOptions(write: Write, outcome: Outcome): StoreWriteOptions {
+  const { key, call, current, repeated } = write
   const { storeOptions, api } = call
-  if (key === undefined) return storeOptions
+  if (key === undefined && !repeated) return storeOptions
   // A write has a result, or the item that it removed.
   const answer = (written: Stored | undefined) =>
     toWriteAnswer(call, outcome, (written ?? current) as Stored)
   const keepFor = api.limits.keyTime
-  return { signal: storeOptions.signal, idempotencyKey: key, answer, keepFor }
+  return { signal: storeOptions.signal, idempotencyKey: key, answer, keepFor, repeated }
 }
 
 /** Completes the idempotency key of a change that writes nothing: the item itself has the answer. */

@@ -3,6 +3,7 @@
 import { takeTurn } from '../../base/turns.ts'
 import type { Awaitable } from '../../base/values.ts'
 import { AnyHttpError, type AnyIssue, HttpError, MAX_ISSUES } from '../../errors.ts'
+import { KeptError } from '../../store/errors.ts'
 import type { OperationContext } from '../context.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { WriteState } from './write-state.ts'
@@ -79,4 +80,9 @@ export function locateError(
   issues: readonly ItemIssue[],
 ): HttpError {
   return new AnyHttpError(cause.status, locate(issues), { headers: cause.headers, cause })
+}
+
+/** Says which of the items the database keeps, or keeps out. */
+export function locateKept({ locate }: Many, cause: KeptError, at: number): KeptError {
+  return new KeptError(at, { issues: locate(cause.errors.map(issue => ({ at, issue }))), cause })
 }

@@ -1,11 +1,16 @@
 // Several items that are stored in one transaction, in sets.
 
 import { HttpError } from '../../errors.ts'
-import { ReferenceConflictError, UniqueError, UnstorableError } from '../../store/errors.ts'
+import {
+  KeptError,
+  ReferenceConflictError,
+  UniqueError,
+  UnstorableError,
+} from '../../store/errors.ts'
 import { MAX_SET } from '../../store/sets.ts'
 import type { Store, Stored } from '../../store/store.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
-import { locateError, type Many, runEach } from './many.ts'
+import { locateError, locateKept, type Many, runEach } from './many.ts'
 import { requireAllReferences } from './references-of-many.ts'
 import type { WriteState } from './write-state.ts'
 
@@ -55,6 +60,7 @@ export async function storeInSets(
       for (const [place, write] of set.entries()) write.stored = stored[place]
     } catch (error) {
       const [at = 0] = part
+      if (error instanceof KeptError) throw locateKept(many, error, part[error.at] ?? at)
       const isOfItem = error instanceof HttpError && OF_ITEM.some(type => error instanceof type)
       if (!isOfItem) throw error
       if (part.length === 1)

@@ -15,6 +15,8 @@ export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly contents: readonly BlobContent[]
   /** To items of one wave refers nothing but those of the waves before. */
   readonly wave: number
+  /** The place of the item with which it is deleted, among those that a call deletes. */
+  readonly root: number
 }
 
 /** What steps fill in, in the order in which a write comes to it. */
@@ -49,6 +51,8 @@ export class WriteState implements Partial<Record<FieldName, unknown>> {
   transaction: RunningTransaction | undefined
   /** The claimed idempotency key as the store knows it. */
   key: string | undefined
+  /** Whether it is not the first attempt. */
+  repeated = false
   body: Json | undefined
   current: Stored | undefined
   own: Item | undefined
@@ -70,6 +74,7 @@ export class WriteState implements Partial<Record<FieldName, unknown>> {
     const next = new WriteState(this.call)
     next.key = this.key
     next.body = this.body
+    next.repeated = true
     return next
   }
 

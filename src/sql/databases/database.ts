@@ -160,6 +160,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   bind(value: Scalar, kind: Kind): Fragment
   /** The expression to select for a column: every driver returns the same value for it. */
   read(column: Fragment, type: ColumnType): Fragment
+  /** Prints the value of a column of any type as a text. */
+  print(column: Fragment): Fragment
   /** Makes a text comparable by code point. */
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */

@@ -101,8 +101,12 @@ const CATALOG = sql.raw(`select a.attname as name,
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) from base where base.next = 0) as type,
   a.attnotnull and not a.atthasdef and a.attidentity = '' as is_required,
-  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', g.tgname, 'text', p.prosrc, 'events', array_remove(array[case when g.tgtype & 4 > 0 then 'insert' end, case when g.tgtype & 56 > 0 then 'change' end], null)))::text
-    from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where g.tgrelid = c.oid and not g.tgisinternal) as triggers,
+  has_column_privilege(c.oid, a.attnum, 'select') as is_readable,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', fired.name, 'text', fired.text, 'events', array_remove(array[case when fired.inserts then 'insert' end, case when fired.skips then 'skip' end, case when fired.changes then 'change' end], null)))::text
+    from (select g.tgname as name, p.prosrc as text, g.tgtype & 4 > 0 as inserts, g.tgtype & 4 > 0 and g.tgtype & 66 > 0 as skips, g.tgtype & 56 > 0 as changes
+      from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where not g.tgisinternal and g.tgrelid in (
+        with recursive part (id) as (select c.oid union all select i.inhrelid from part join pg_inherits as i on i.inhparent = part.id) select id from part)
+      union all select w.rulename, '', w.ev_type = '3', w.ev_type = '3', w.ev_type in ('2', '4') from pg_rewrite as w where w.ev_class = c.oid and w.ev_type <> '1') as fired) as triggers,
   c.relkind = 'r' and not c.relrowsecurity and not c.relhasrules
     and not exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 4 > 0)
     and not exists (select 1 from pg_attribute as o join pg_type as d on d.oid = o.atttypid
@@ -223,6 +227,7 @@ export const postgres: SqlDatabase = {
   bind,
   // As text: users choose what their driver makes of JSON.
   read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
+  print: column => sql`${column}::text`,
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) => typed(inside(column, path), textInside(column, path), kind),
   has: (column, path) => sql`coalesce(json_typeof(${inside(column, path)}), 'null') <> 'null'`,

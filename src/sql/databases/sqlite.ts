@@ -114,6 +114,7 @@ export const sqlite: SqlDatabase = {
   boolean: Number,
   bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
   read: column => column,
+  print: column => sql`quote(${column})`,
   text: value => value,
   json: (column, path) => sql`json_extract(${column}, ${toJsonPath(path)})`,
   has: (column, path) => sql`coalesce(${typeInside(column, path)}, 'null') <> 'null'`,

@@ -2,6 +2,7 @@
 // that creates wait for each other.
 
 import type { Item } from '../../base/values.ts'
+import { inPlace, KeptError, UniqueError } from '../../store/errors.ts'
 import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
 import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
@@ -17,7 +18,12 @@ import {
 import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
-import { buildInsertMany, compileInsertNext, type InsertMany } from './insert-next.ts'
+import {
+  buildInsertMany,
+  compileInsertAndTell,
+  compileInsertNext,
+  type InsertMany,
+} from './insert-next.ts'
 import { LastId } from './last-id.ts'
 
 /** One call of `create`. */
@@ -40,6 +46,8 @@ interface InsertRules {
   readonly isExact: boolean
   /** Whether each row of an insert comes into the table as it is. */
   readonly insertsAll: boolean
+  /** Whether a trigger or a policy may keep a row out, or put it somewhere else. */
+  readonly mayKeep: boolean
 }
 
 /** How often a statement makes an id: a greater one may exist by then. */
@@ -52,6 +60,7 @@ export class Creates {
   readonly #clock: () => number
   readonly #isInteger: boolean
   readonly #isExact: boolean
+  readonly #mayKeep: boolean
   /** The columns beside the id. */
   readonly #others: readonly Column[]
   /** What an insert returns of each row. */
@@ -59,8 +68,12 @@ export class Creates {
   /** Whether it returns anything: SQLite inserts into an exact table what it gets, the id included. */
   readonly #returns: boolean
   readonly #lastId: LastId
+  /** Parameters: `[id]`. */
+  readonly #find: Statement
   /** Makes the next id and inserts its row. */
   readonly #insertNext: Statement | undefined
+  /** The same, telling the id of a row that does not come back. */
+  readonly #insertAndTell: Statement | undefined
   /** Makes the next ids and inserts their rows. */
   readonly #insertMany: InsertMany | undefined
   /** Inserts by their number of rows. */
@@ -71,22 +84,25 @@ export class Creates {
   constructor(
     mapping: TableMapping,
     records: IdempotencyRecords,
-    { isExact, insertsAll }: InsertRules,
+    { isExact, insertsAll, mayKeep }: InsertRules,
     clock: () => number,
   ) {
-    const { database, id } = mapping
+    const { database, id, all, from, idValue } = mapping
     this.#mapping = mapping
     this.#records = records
     this.#clock = clock
     this.#isInteger = mapping.shape.identity.kind === 'integer'
     this.#isExact = isExact
+    this.#mayKeep = mayKeep
     this.#others = mapping.written.filter(column => column !== id)
     // An existing table may store other values than it gets.
-    this.#returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
+    this.#returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : all
     this.#returns = !isExact || !database.serial
+    this.#find = compile(database, sql`select ${all} from ${from} where ${id.ref} = ${idValue}`)
     this.#lastId = new LastId(mapping)
     if (!database.supportsDmlInCte) return
     this.#insertNext = compileInsertNext(mapping, this.#returning)
+    this.#insertAndTell = compileInsertAndTell(mapping, this.#returning)
     if (insertsAll) this.#insertMany = buildInsertMany(mapping, this.#returning)
   }
 
@@ -96,7 +112,8 @@ export class Creates {
     options: StoreWriteOptions = {},
   ): Promise<Stored> {
     const create = { values, options }
-    const single = options.idempotencyKey === undefined
+    // What a row that does not come back has done must be undone.
+    const single = options.idempotencyKey === undefined && !this.#mayKeep
     if (this.#needsNext(create)) {
       const statement = this.#insertMany ? 'of all' : this.#insertNext !== undefined && 'of one'
       return session.writeShared(create, this.#insertNextRows, options, single && statement)
@@ -119,7 +136,8 @@ export class Creates {
     }
     return session.write(async runner => {
       const stored: Stored[] = []
-      for (const each of creates) stored.push(...(await this.#insertAll([each], runner)))
+      for (const [at, each] of creates.entries())
+        stored.push(...(await inPlace(at, () => this.#insertAll([each], runner))))
       return stored
     }, options)
   }
@@ -162,7 +180,7 @@ export class Creates {
   ): Promise<Stored[]> => {
     const [first] = creates
     if (creates.length === 1 && first && this.#insertNext) {
-      return this.#finish([await this.#insertOne(first, this.#insertNext, runner)], runner)
+      return this.#finish([await this.#insertOne(first, runner)], runner)
     }
     if (this.#insertMany) {
       return this.#finish(await this.#insertTogether(creates, this.#insertMany, runner), runner)
@@ -179,18 +197,32 @@ export class Creates {
   }
 
   /** Makes an id and inserts its row by one statement. */
-  async #insertOne(create: Create, insert: Statement, runner: Runner): Promise<Inserted> {
-    const { table } = this.#mapping
+  async #insertOne(create: Create, runner: Runner): Promise<Inserted> {
+    const { table, id } = this.#mapping
     const row = this.#newRow('', create)
     const values = this.#mapping.encode(row.item, this.#others, row.version)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const uuid = this.#isInteger ? undefined : nextUuid(this.#lastUuid, this.#clock())
       const next = this.#isInteger ? [table] : [uuid, table, uuid, uuid]
+      // A trigger may be newer than the catalog.
+      const tells = this.#mayKeep || tries > 0
+      const insert = (tells ? this.#insertAndTell : this.#insertNext) as Statement // as the caller has checked
       const [made] = (await runner.run(insert, [...next, ...values])).rows
       this.#lastUuid = made ? uuid : await this.#lastId.read(runner)
-      if (made) return [row, made]
+      const isKept = tells && made && made[id.read] === null
+      if (made) return [row, isKept ? await this.#requireRow(made.rest_made, runner) : made]
     }
     throw new NoRowError(table)
+  }
+
+  /**
+   * Finds the row of an insert that has not returned it, as where a trigger has put it elsewhere.
+   * @throws KeptError where there is none.
+   */
+  async #requireRow(id: unknown, runner: Runner): Promise<Row> {
+    const [row] = (await runner.run(this.#find, [id])).rows
+    if (row) return row
+    throw new KeptError()
   }
 
   /** Makes ids and inserts their rows by one statement: of many creates so many as are not too long together. */
@@ -221,20 +253,35 @@ export class Creates {
 
   async #insertRows(rows: readonly NewRow[], runner: Runner): Promise<Inserted[]> {
     const { id, written, table } = this.#mapping
+    const [only] = rows.length === 1 ? rows : []
+    const isTaken = only && (await this.#isTaken(only, runner))
     const encoded = rows.map(row => this.#mapping.encode(row.item, written, row.version))
     const returned: Row[] = []
+    let count = 0n
     for (const part of inParts(encoded)) {
-      returned.push(...(await runner.run(this.#insertOf(part.length), part.flat())).rows)
+      const result = await runner.run(this.#insertOf(part.length), part.flat())
+      returned.push(...result.rows)
+      count += result.numAffectedRows ?? 0n
     }
-    if (!this.#returns) return rows.map(row => [row, undefined])
+    if (!this.#returns && count === BigInt(rows.length)) return rows.map(row => [row, undefined])
+    if (only && returned.length === 0) {
+      if (isTaken) throw new UniqueError([id.name])
+      returned.push(await this.#requireRow(only.item[id.name], runner))
+    }
     return rows.map((row, at) => {
       const found = returned[at]
       // A trigger may skip rows or change their ids. A batch then fails, and its rows are inserted one by one.
-      const isRow =
-        found && (rows.length === 1 || decodeValue(found[id.read], id) === row.item[id.name])
+      const isRow = found && (only || decodeValue(found[id.read], id) === row.item[id.name])
       if (!isRow) throw new NoRowError(table)
       return [row, found]
     })
+  }
+
+  /** Whether a row with the id that a client chose stands there, which is not to be taken for the new one. */
+  async #isTaken({ item, values }: NewRow, runner: Runner): Promise<boolean> {
+    const { id, shape } = this.#mapping
+    if (!this.#mayKeep || chosenId(shape.identity, values) === undefined) return false
+    return (await runner.run(this.#find, [item[id.name]])).rows.length > 0
   }
 
   /** Finds the insert of so many rows. */

@@ -19,12 +19,27 @@ type Encoded = readonly unknown[]
  * if the table has no last id yet, or if the last id is the greater one.
  */
 export function compileInsertNext(mapping: TableMapping, returning: Fragment): Statement {
-  const { database, from, id, others } = named(mapping)
-  const values = sql.join([sql`last`, ...others.map(() => PLACEHOLDER)])
+  const { database } = mapping
+  const made = sql`made as (${makeIds(mapping, sql`1`)})`
+  return compile(database, sql`with ${made} ${insertMade(mapping, returning)}`)
+}
+
+/** Compiles the same for a table that may keep the row out: it tells the id that it has made, as `rest_made`. */
+export function compileInsertAndTell(mapping: TableMapping, returning: Fragment): Statement {
+  const { database } = mapping
+  const made = sql`made as (${makeIds(mapping, sql`1`)})`
+  const written = sql`written as (${insertMade(mapping, returning)})`
   return compile(
     database,
-    sql`with made as (${makeIds(mapping, sql`1`)}) insert into ${from} (${sql.join([id.ref, ...others])})${database.overriding} select ${values} from made${inRange(mapping)} returning ${returning}`,
+    sql`with ${made}, ${written} select made.last as rest_made, written.* from made left join written on true${inRange(mapping)}`,
   )
+}
+
+/** Inserts one row under the id that is made. */
+function insertMade(mapping: TableMapping, returning: Fragment): Fragment {
+  const { database, from, id, others } = named(mapping)
+  const values = sql.join([sql`last`, ...others.map(() => PLACEHOLDER)])
+  return sql`insert into ${from} (${sql.join([id.ref, ...others])})${database.overriding} select ${values} from made${inRange(mapping)} returning ${returning}`
 }
 
 function named(mapping: TableMapping) {

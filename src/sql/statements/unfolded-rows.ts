@@ -12,7 +12,7 @@ import { compile, type Row, type Runner, type StatementSession } from '../sessio
 import { type Column, decodeValue } from '../table/columns.ts'
 import { foldValue } from '../table/folded.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { fillUp, repeat } from './sets.ts'
+import { fillUp, repeat } from './by-size.ts'
 import { buildCondition, type TableSearch, whereClause } from './where.ts'
 
 /** How many rows are read at once, and how many of them one search may find. */

@@ -1,14 +1,15 @@
 // Changes several rows, each at its version: those whose values become alike share a statement.
 
 import type { Item } from '../../base/values.ts'
+import { inPlace } from '../../store/errors.ts'
 import type { Stored, StoredChange, StoreOptions } from '../../store/store.ts'
 import { assemble } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type StatementSession } from '../session/runner.ts'
 import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { fillUp, repeat, roundUp } from './by-size.ts'
 import type { RowAccess } from './row-access.ts'
-import { fillUp, repeat, roundUp } from './sets.ts'
 
 /** Thrown to undo a change in which not every row was at its version. */
 const NOT_ALL = new Error('Not every item was at its version')
@@ -89,8 +90,8 @@ export function buildUpdateAll(
 
   async function changeEach(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
     const stored: Stored[] = []
-    for (const { before, values } of changes) {
-      const changed = await rows.changeLocked(before, values, runner)
+    for (const [at, { before, values }] of changes.entries()) {
+      const changed = await inPlace(at, () => rows.changeLocked(before, values, runner))
       if (!changed) throw NOT_ALL
       stored.push(changed)
     }

@@ -13,7 +13,8 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
- * `is_required`, for one that is never null and has no default. Of PostgreSQL also `inserts_all` and `tells_changes`, which are constants of the table and of the server.
+ * `is_required`, for one that is never null and has no default. Of PostgreSQL also `is_readable`, false where the role may
+ * not read the column, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws the database's own error for a table that does not exist.
  */
 export async function readCatalog(table: string, database: SqlDatabase, runner: Runner) {
@@ -23,11 +24,17 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     await runner.run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
   const find = (column: string) => findRow(column, rows)
   const isTable = isTrue(first?.is_table)
-  /**
-   * Finds the columns that the table lacks. The catalog does not list a temporary table of SQLite: it is not checked.
-   */
+  /** Finds the columns that the table lacks. A temporary table of SQLite is not in the catalog: it is not checked. */
   const findMissing = ({ columns }: TableMapping) =>
     first ? columns.filter(({ column }) => !find(column)) : []
+  /** Whether the database may keep a write out or make another one of it: by a trigger, a rule, a policy, a view. */
+  const mayAlter = (mapping: TableMapping, by: Fired) =>
+    !isTable || listFired(first, mapping).includes(by)
+  /** Lists the columns that the mapping does not have. */
+  const listOthers = ({ columns, versionColumn }: TableMapping) => {
+    const known = new Set([...columns.map(({ column }) => find(column)), find(versionColumn ?? '')])
+    return rows.filter(row => !known.has(row))
+  }
   return {
     /** Finds the type of a column. */
     typeOf(column: string): string | undefined {
@@ -63,10 +70,9 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
      * Whether the table returns exactly what was written, and has one row for each id.
      * @param by the writes that it is about: triggers of others do not count.
      */
-    isExact(mapping: TableMapping, by: 'insert' | 'change'): boolean {
+    isExact(mapping: TableMapping, by: Fired): boolean {
       const { columns, versionColumn, id } = mapping
-      if (versionColumn === undefined || !isTable) return false
-      if (listFired(first, mapping).includes(by)) return false
+      if (versionColumn === undefined || mayAlter(mapping, by)) return false
       const keeps = (column: string, as: ColumnType) =>
         database.keepsExactly(String(find(column)?.type), as)
       return (
@@ -77,14 +83,14 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     },
     /** Lists the columns that no create fills in, though they need a value; a trigger on insert may do it. */
     listUnfilled(mapping: TableMapping): string[] {
-      const { columns, versionColumn } = mapping
-      const known = new Set([
-        ...columns.map(({ column }) => find(column)),
-        find(versionColumn ?? ''),
-      ])
-      if (!isTable || listFired(first, mapping).includes('insert')) return []
-      const unfilled = rows.filter(row => isTrue(row.is_required) && !known.has(row))
-      return unfilled.map(({ name }) => String(name))
+      if (mayAlter(mapping, 'insert')) return []
+      return nameRows(listOthers(mapping).filter(row => isTrue(row.is_required)))
+    },
+    mayAlter,
+    /** Lists the columns that the store does not serve, where a deletion may change one of them in place of the row. */
+    listUnserved(mapping: TableMapping): string[] {
+      if (!mayAlter(mapping, 'change')) return []
+      return nameRows(listOthers(mapping).filter(row => row.is_readable !== false))
     },
     /** The ids, for keys of other tables; `undefined` where none can name them. */
     targetOf({ table: name, id: { column, made } }: TableMapping): KeyTarget | undefined {
@@ -96,7 +102,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     },
     isTable,
     /** The names of the columns that keep texts folded. */
-    folded: rows.map(({ name }) => String(name)).filter(isFolded),
+    folded: nameRows(rows).filter(isFolded),
     /** Whether the table has a trigger of ours; `undefined` where another one has its name. */
     hasTrigger({ trigger }: TableMapping): boolean | undefined {
       const named = listTriggers(first).find(({ name }) => name === trigger?.name)
@@ -112,6 +118,10 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
   }
 }
 
+function nameRows(rows: readonly Row[]): string[] {
+  return rows.map(({ name }) => String(name))
+}
+
 /** The SQL that adds the missing columns, for a message. */
 function adviseColumns(missing: readonly Column[], mapping: TableMapping): string {
   const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
@@ -125,7 +135,10 @@ function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
   return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
 }
 
-/** One trigger of the catalog; SQLite tells its events in its text alone. */
+/** A write that fires a trigger. `skip` is an insert whose row the trigger may keep out: in PostgreSQL not one that fires after it. */
+type Fired = 'insert' | 'skip' | 'change'
+
+/** One trigger of the catalog, or a rule; SQLite tells the events of a trigger in its text alone. */
 interface FoundTrigger {
   readonly name: string
   readonly text: string
@@ -149,8 +162,8 @@ function listFired(row: Row | undefined, { trigger: own }: TableMapping): readon
     if (events) return events
     const [, event] = SQLITE_TRIGGER.exec(text) ?? []
     // One that cannot be read counts for all.
-    if (!event) return ['insert', 'change']
-    return event.toLowerCase() === 'insert' ? ['insert'] : ['change']
+    if (!event) return ['insert', 'skip', 'change']
+    return event.toLowerCase() === 'insert' ? ['insert', 'skip'] : ['change']
   })
 }
 
