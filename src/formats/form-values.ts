@@ -3,7 +3,7 @@
 
 import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny, toHttpError } from '../errors.ts'
-import { HEADER_PARAMETERS, METHOD_PARAMETER } from '../http/method-override.ts'
+import { FORM_PARAMETERS, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields, isUnreadable } from '../schema/fields.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import type { ReadContext } from './format.ts'
@@ -58,7 +58,7 @@ export function formValue(
   const isPatch = [method, ...methods].some(each => /^patch$/i.test(String(each)))
   const tree: Tree = new Map()
   for (const [name, part] of pairs) {
-    if (name === METHOD_PARAMETER || (HEADER_PARAMETERS.has(name) && !fields?.has(name))) continue
+    if (name === METHOD_PARAMETER || (FORM_PARAMETERS.has(name) && !fields?.has(name))) continue
     const issue = plant(tree, name, part, limits.depth)
     if (issue) issues.push(issue)
   }

@@ -7,6 +7,8 @@ import type { RequestHeaders } from './message.ts'
 export const METHOD_PARAMETER = '_method'
 export const IF_MATCH_PARAMETER = '_if_match'
 export const KEY_PARAMETER = '_idempotency_key'
+/** What a form that changes an item was filled from. */
+export const FILLED_PARAMETER = '_filled'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
 export const METHOD_HEADER = 'x-http-method-override'
 
@@ -68,8 +70,12 @@ export function cannotFollow(headers: RequestHeaders): boolean {
   )
 }
 
-/** The fields of a form that stand for headers, which it cannot set. */
-export const HEADER_PARAMETERS: ReadonlySet<string> = new Set([IF_MATCH_PARAMETER, KEY_PARAMETER])
+/** The fields of a form that are no properties of an item. Some stand for headers, which a form cannot set. */
+export const FORM_PARAMETERS: ReadonlySet<string> = new Set([
+  IF_MATCH_PARAMETER,
+  KEY_PARAMETER,
+  FILLED_PARAMETER,
+])
 
 type SubmittedForm = readonly (readonly [name: string, part: unknown])[]
 

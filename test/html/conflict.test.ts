@@ -99,6 +99,12 @@ async function lot(options: Partial<Untyped> = {}, user?: string) {
   return { visit, submit, conflict, own, api }
 }
 
+/** What somebody else makes of a car. */
+const THEIRS = {
+  ...{ doors: 3, electric: null, notes: 'one\ntwo', maker_id: 2, tags: ['fast'] },
+  model: { name: 'Clio', year: 2020 },
+}
+
 /** The rows of the comparison: a field, mine, theirs. */
 function comparedOn(page: string): string[][] {
   const table = /<table class="compared">.*?<tbody>(.*?)<\/tbody>/s.exec(page)?.[1] ?? ''
@@ -112,16 +118,18 @@ const tagOf = ({ pairs }: ReadForm) => new Map(pairs).get('_if_match')
 describe('the page of a change that came too late', () => {
   it('says so in plain words, with mine beside theirs where they differ', async () => {
     const { conflict } = await lot()
-    const page = await conflict({ color: 'blue' }, { doors: 3, electric: false, maker_id: 2 })
+    const mine = { color: 'blue', doors: '4', electric: '', maker_id: '' }
+    const page = await conflict(mine, { doors: 3, electric: false, maker_id: 2, memo: 'm' })
     const text = textOf(page)
     expect(text).toContain('The car was not changed Somebody else has changed it meanwhile')
     expect(text).not.toMatch(/If-Match|ETag|Precondition Failed/)
     expect(comparedOn(page)).toEqual([
       ['color', 'blue', 'red'],
-      ['doors', '5', '3'],
-      ['electric', 'yes', 'no'],
-      ['maker_id', 'Renault', 'Peugeot'],
+      ['doors', '4', '3'],
+      ['electric', '–', 'no'],
+      ['maker_id', '–', 'Peugeot'],
     ])
+    expect(text).not.toContain('Somebody else has changed doors')
     expect(text).toContain('5 other fields are the same')
     expect(linkOf(page, 'Keep theirs')).toBe('/cars/1')
   })
@@ -129,14 +137,14 @@ describe('the page of a change that came too late', () => {
   it('compares texts of several lines, lists, objects and what is blank', async () => {
     const { conflict } = await lot()
     const page = await conflict(
-      { 'notes:text': 'Two\r\nlines', 'tags:lines': 'city\r\nfast', doors: '' },
-      { notes: undefined, tags: ['city', 'fast'], model: { name: '<b>Clio</b>', year: 2020 } },
+      { ...{ 'tags:lines': 'city\r\nfast', doors: '' }, 'model.name': '<i>' },
+      { tags: ['city', 'fast'], model: { name: '<b>Clio</b>', year: 2020 } },
     )
     expect(comparedOn(page)).toEqual([
       ['doors', '–', '5'],
-      ['model.name', '–', '<b>Clio</b>'],
-      ['model.year', '–', '2020'],
+      ['model.name', '<i>', '<b>Clio</b>'],
     ])
+    expect(textOf(page)).toContain('Somebody else has changed model.year.')
   })
 
   it('sends mine on top of theirs, for the version that it showed', async () => {
@@ -144,22 +152,59 @@ describe('the page of a change that came too late', () => {
     const page = await conflict({ color: 'blue' }, { doors: 3 })
     expect(new Map(formOf(page, 'Save mine').pairs).get('color')).toBe('blue')
     expect(await own.read(1)).toMatchObject({ color: 'red', doors: 3 })
-    await own.patch(1, { notes: 'later' })
+    await own.patch(1, { color: 'green' })
     const again = await submit(page, 'Save mine')
     expect(again.status).toBe(412)
-    expect(comparedOn(again.page)).toContainEqual(['notes', 'Two owners.', 'later'])
+    expect(comparedOn(again.page)).toEqual([['color', 'blue', 'green']])
     expect(tagOf(formOf(again.page, 'Save mine'))).not.toBe(tagOf(formOf(page, 'Save mine')))
-    expect((await submit(again.page, 'Save mine', { doors: '3' })).status).toBe(303)
-    expect(await own.read(1)).toMatchObject({ color: 'blue', doors: 3, notes: 'Two owners.' })
+    expect((await submit(again.page, 'Save mine', { doors: '4' })).status).toBe(303)
+    expect(await own.read(1)).toMatchObject({ color: 'blue', doors: 4, notes: 'Two owners.' })
+  })
+
+  const BY_PUT: Partial<Untyped> = {
+    operations: ['list', 'read', 'patch', 'replace'],
+    access: { ...PUBLIC, patch: ['staff'], replace: 'public' },
+  }
+  it.each<[string, Partial<Untyped>]>([
+    ['PATCH', {}],
+    ['PUT', BY_PUT],
+  ])('writes back no field that nobody has touched, by %s', async (_, options) => {
+    const { conflict, submit, own } = await lot(options)
+    const page = await conflict({ color: 'blue' }, THEIRS)
+    expect(comparedOn(page)).toEqual([['color', 'blue', 'red']])
+    expect(textOf(page)).toContain(
+      'Somebody else has changed doors, electric, model.name, model.year, tags, notes, maker_id.',
+    )
+    // Refused in between, and late once more.
+    const refused = await submit(page, 'Save mine', { doors: 'many' })
+    expect(refused.status).toBe(400)
+    await own.patch(1, { doors: 2, tags: ['slow'] })
+    const again = await submit(refused.page, 'Save', { doors: '3' })
+    expect([again.status, comparedOn(again.page)]).toEqual([412, [['color', 'blue', 'red']]])
+    expect((await submit(again.page, 'Save mine')).status).toBe(303)
+    const { electric: _electric, ...next } = { ...THEIRS, color: 'blue', doors: 2, tags: ['slow'] }
+    expect(await own.read(1)).toMatchObject(next)
+    expect(await own.read(1)).not.toHaveProperty('electric')
+  })
+
+  it('takes all of a form for changed that does not say what it was filled with', async () => {
+    const { visit, own } = await lot()
+    const { page } = await visit('/cars/1')
+    const pairs = formOf(page, 'Save').pairs.filter(([name]) => name !== '_filled')
+    await own.patch(1, { doors: 3 })
+    const body = new FormData()
+    for (const [name, value] of pairs) body.append(name, value)
+    const late = await visit('/cars/1', { method: 'POST', body })
+    expect(comparedOn(late.page)).toEqual([['doors', '5', '3']])
   })
 
   it.each([
     ['nobody', undefined, []],
     ['a clerk', 'ann', []],
-    ['the boss', 'boss', [['memo', 'memo-1', 'memo-2']]],
+    ['the boss', 'boss', [['memo', 'memo-3', 'memo-2']]],
   ])('shows %s what they may see, and no write-only property', async (_, user, rows) => {
     const { conflict } = await lot({}, user)
-    const page = await conflict({ pin: 'pin-3' }, { memo: 'memo-2', pin: 'pin-2' })
+    const page = await conflict({ pin: 'pin-3', memo: 'memo-3' }, { memo: 'memo-2', pin: 'pin-2' })
     expect(comparedOn(page)).toEqual(rows)
     expect(page.includes('memo-2')).toBe(user === 'boss')
     expect(page).not.toMatch(/pin-\d/)

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorEntry } from '../../errors.ts'
 import { parseControlName } from '../../formats/form-values.ts'
-import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
+import { FILLED_PARAMETER, findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { type Markup, markup } from '../markup.ts'
 import { isConflict, printConflict } from './conflict.ts'
 import { printFilters } from './filters.ts'
@@ -121,6 +121,7 @@ function printFailedForm(action: FormAction, { status, errors }: Errors, view: P
     errors,
     button: insists ? 'Do it all the same' : undefined,
     tag: insists ? '*' : seen,
+    filled: findText(view.submitted, FILLED_PARAMETER),
   })
   return markup`<div class="card">${form}</div>`
 }

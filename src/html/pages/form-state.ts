@@ -1,10 +1,11 @@
 // The controls of a form with what they hold: an item, nothing, or a submitted form. A form sent back
 // untouched leaves the item as it is.
 
+import { createHash } from 'node:crypto'
 import { isDate } from '../../base/dates.ts'
 import { getProperty, type Item, isObject, type Json } from '../../base/values.ts'
 import { parseControlName, type Reading } from '../../formats/form-values.ts'
-import { HEADER_PARAMETERS, METHOD_PARAMETER } from '../../http/method-override.ts'
+import { FORM_PARAMETERS, METHOD_PARAMETER } from '../../http/method-override.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import { hasOneType, isUnreadable } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
@@ -25,7 +26,7 @@ export interface Control {
 
 /** Names that no control can have: they would be read as another path, or mean something else. */
 const UNREACHABLE = /[.[\]\r\n]|^$|^(?:__proto__|constructor|prototype)$/
-const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, ...HEADER_PARAMETERS])
+const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, ...FORM_PARAMETERS])
 
 export function isReachable(name: string): boolean {
   return !UNREACHABLE.test(name) && !PROTOCOL.has(name)
@@ -79,6 +80,41 @@ export function restoreForm(
     return { ...control, group: group.map(restore) }
   }
   return fillForm(fields).map(restore)
+}
+
+/** Prints what controls were filled with: a digest of each text, since a text may be long. */
+export function printFilled(controls: readonly Control[]): string {
+  const pairs = flatten(controls).map(({ path, text }) => [path, digest(text)] as const)
+  return new URLSearchParams(Object.fromEntries(pairs)).toString()
+}
+
+/** Lists the controls that hold another text than a form was filled with. @param filled what {@link printFilled} gave. */
+export function listChanged(controls: readonly Control[], filled: string): Control[] {
+  const digests = new URLSearchParams(filled)
+  return flatten(controls).filter(({ path, text }) => digests.get(path) !== digest(text))
+}
+
+/** Returns my controls with theirs in the place of those that I have not changed. */
+export function keepTheirs(
+  mine: readonly Control[],
+  theirs: readonly Control[],
+  filled: string,
+): Control[] {
+  return mine.map(control => {
+    const other = theirs.find(({ path }) => path === control.path)
+    if (!other || listChanged([control], filled).length === 0) return other ?? control
+    if (!control.group || !other.group) return control
+    return { ...control, group: keepTheirs(control.group, other.group, filled) }
+  })
+}
+
+/** A browser sends line breaks as CR LF. */
+export function toLines(text: string): string {
+  return text.replace(/\r\n/g, '\n')
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(toLines(text)).digest('base64url').slice(0, 8)
 }
 
 /** Lists controls with those in groups, in their order on a page. */

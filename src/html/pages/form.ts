@@ -5,10 +5,15 @@ import type { Item } from '../../base/values.ts'
 import type { ErrorEntry } from '../../errors.ts'
 import { printControlName, type Reading } from '../../formats/form-values.ts'
 import { getHeader } from '../../http/message.ts'
-import { IF_MATCH_PARAMETER, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
+import {
+  FILLED_PARAMETER,
+  IF_MATCH_PARAMETER,
+  KEY_PARAMETER,
+  METHOD_PARAMETER,
+} from '../../http/method-override.ts'
 import { describeField, type Field, isUnreadable } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw, toLocalPath } from '../markup.ts'
-import { type Control, fillForm, findControl, flatten } from './form-state.ts'
+import { type Control, fillForm, findControl, flatten, printFilled } from './form-state.ts'
 import type { FieldChoices, FormAction, PageView } from './page-view.ts'
 
 export interface FormOptions {
@@ -23,6 +28,8 @@ export interface FormOptions {
   readonly item?: Item | undefined
   /** The entity tag that the item must still have. */
   readonly tag?: string | undefined
+  /** What a form that changes an item was filled with. Default: `controls`. */
+  readonly filled?: string | undefined
 }
 
 /** What the controls of one form share. */
@@ -37,6 +44,7 @@ interface Drawing {
 export function printForm(options: FormOptions): Markup {
   const { action, item, tag, controls = fillForm(action.fields, item), errors = [] } = options
   const { name, kind, method, href } = action
+  const { filled = printFilled(controls) } = options
   const reads = method === 'GET'
   const { button = { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind] } =
     options
@@ -56,6 +64,7 @@ export function printForm(options: FormOptions): Markup {
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
+${kind === 'change' && hidden(FILLED_PARAMETER, filled)}
 ${action.key !== undefined && markup`<input type="hidden" name="${KEY_PARAMETER}" value="${action.key}" autocomplete="off">`}
 ${controls.length > 0 && markup`<div class="fields">${ordered.map(each => printControl(drawing, each, true))}</div>`}
 <p><button${look && markup` class="${look}"`}>${button}</button></p>
