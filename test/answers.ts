@@ -163,7 +163,11 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const { $ref }: { readonly $ref?: unknown } = known[key] ?? {}
   const at = typeof $ref === 'string' ? $ref.split('/').slice(1) : [...place, key]
   // Selected fields are a part of the item, for which there is no schema.
-  if (!JSON_TYPES.test(type) || !content?.[type]?.schema || /(?:^|&)fields(?:\[\])?=/.test(query))
+  if (
+    !JSON_TYPES.test(type) ||
+    !content?.[type]?.schema ||
+    /(?:^|&)fields(?:\[\d*\])?=/.test(query)
+  )
     return undefined
   const issues = described.findIssues(JSON.parse(text), ...at, 'content', type, 'schema')
   return issues === undefined ? undefined : `${about}: ${JSON.stringify(issues)}`

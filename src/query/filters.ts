@@ -42,7 +42,7 @@ export const RESERVED: ReadonlySet<string> = new Set([
 
 /** A filter without its values: found once for each name of a parameter. */
 export interface FilterName {
-  /** The name in one form: `color[eq]` for `color`, `filter[color]` and `color[]`. */
+  /** The name in one form: `color[eq]` for `color`, `filter[color]`, `color[]` and `color[0]`. */
   readonly key: string
   /** The name in messages. */
   readonly name: string
@@ -55,7 +55,8 @@ export interface FilterName {
   readonly steps?: readonly Relation[]
 }
 
-const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
+// `color[]` and `color[0]` say, as in a form, that the value is one of several.
+const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[((?!\d*\])[^[\]]+)\])?(?:\[\d*\])?$/
 
 /** The operand of `exists`. */
 export const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
@@ -64,8 +65,7 @@ export const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false
 export function parseFilterName(name: string): { dotted: string; word: string } | undefined {
   const parts = FILTER.exec(name)
   const dotted = parts?.[1] ?? parts?.[2]
-  // `color[]` says, as in a form, that the value is one of several.
-  return dotted === undefined ? undefined : { dotted, word: parts?.[3] || 'eq' }
+  return dotted === undefined ? undefined : { dotted, word: parts?.[3] ?? 'eq' }
 }
 
 /** A name that is no filter, and why. */

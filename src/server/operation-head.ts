@@ -78,14 +78,18 @@ function cleanParameters(context: CollectionContext): void {
     context.queryKey = undefined
 }
 
-/** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`; so of `include`. */
+/** The parameters that are lists of names. */
+const LISTS = ['fields', 'sort', INCLUDE]
+const INDEXED = /^(fields|sort|include)\[\d*\]$/
+
+/** Joins `fields[]=a&fields[]=b` or `fields[0]=a&fields[1]=b`, as clients print a list, to `fields=a,b`. */
 function joinNames(
   parameters: readonly Parameter[],
   { queryFields }: CollectionDefinition,
 ): readonly Parameter[] {
   let joined = parameters
-  for (const name of ['fields', INCLUDE]) {
-    const lists = parameters.filter(each => each.name === `${name}[]`)
+  for (const name of LISTS) {
+    const lists = parameters.filter(each => INDEXED.exec(each.name)?.[1] === name)
     // A field of this name is a filter.
     if (lists.length === 0 || (name === INCLUDE && queryFields.has(name))) continue
     const value = lists.map(each => each.value).join(',')

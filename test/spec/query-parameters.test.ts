@@ -271,6 +271,7 @@ const FIELDS: readonly (readonly [string, string, (item: Item) => unknown])[] = 
   ['the same twice', 'fields=color,color', ({ color }) => ({ color })],
   ['escaped commas', 'fields=id%2Ccolor', ({ id, color }) => ({ id, color })],
   ['one by one', 'fields[]=color&fields[]=id', ({ id, color }) => ({ id, color })],
+  ['by their places', 'fields[0]=color&fields[1]=id', ({ id, color }) => ({ id, color })],
   ['server-owned ones', 'fields=created_at', ({ created_at }) => ({ created_at })],
 ]
 
@@ -342,6 +343,7 @@ const SORTS: readonly (readonly [string, string, (one: Item, other: Item) => num
   ['ascending', 'sort=price', by(price, ID)],
   ['descending, the id too', 'sort=-price', descending(price, ID)],
   ['descending, the id ascending', 'sort=-price,id', by(item => -price(item), ID)],
+  ['key by key', 'sort[0]=-price&sort[1]=id', by(item => -price(item), ID)],
   [
     'several',
     'sort=color,-price',
@@ -487,8 +489,8 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
 
 it('a parameter in brackets is not suggested as itself', async () => {
   const { api } = example()
-  const answer = await api.fetch(new Request('http://api.example/cars?sort[]=color'))
-  expect(await answer.json()).toMatchObject({ errors: [{ message: 'Unknown field "sort"' }] })
+  const answer = await api.fetch(new Request('http://api.example/cars?limit[]=1'))
+  expect(await answer.json()).toMatchObject({ errors: [{ message: 'Unknown field "limit"' }] })
 })
 
 const many = (count: number, one: (at: number) => string, joint: string) =>
