@@ -1,7 +1,7 @@
 // The columns of a table: one for each dotted path.
 
 import type { Path } from '../base/paths.ts'
-import type { Fields, Kind } from '../schema/fields.ts'
+import type { Field, Fields, Kind } from '../schema/fields.ts'
 
 export interface CsvColumn {
   readonly path: Path
@@ -15,9 +15,14 @@ export interface CsvColumn {
 export function listColumns(fields: Fields, parents: Path = []): CsvColumn[] {
   return [...fields].flatMap(([name, field]) => {
     const path = [...parents, name]
-    if (field.kind === 'object' && field.properties?.size && !field.open)
-      return listColumns(field.properties, path)
+    const inner = findInner(field)
+    if (inner) return listColumns(inner, path)
     const { kind } = field
     return [{ path, kind, json: /^(?:array|record|union|object)$/.test(kind) }]
   })
+}
+
+/** Finds the fields of an object whose properties have columns of their own; `undefined` for other values. */
+export function findInner({ kind, properties, open }: Field): Fields | undefined {
+  return kind === 'object' && properties?.size && !open ? properties : undefined
 }

@@ -1,10 +1,10 @@
 // CSV as it is read (RFC 4180), typed by the fields of its columns: what `csv.ts` prints comes back.
 
-import { type Path, toPath } from '../base/paths.ts'
+import { getValue, type Path, toPath } from '../base/paths.ts'
 import { type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import type { Kind } from '../schema/fields.ts'
-import { listColumns } from './csv-columns.ts'
+import type { Fields, Kind } from '../schema/fields.ts'
+import { findInner, listColumns } from './csv-columns.ts'
 import type { ReadContext } from './format.ts'
 import { tooManyMembers } from './json.ts'
 import { checkJson, checkName } from './json-value.ts'
@@ -20,7 +20,13 @@ interface CsvRow {
 interface ReadColumn {
   readonly name: string
   readonly path: Path
-  readonly read: (text: string) => Json
+  readonly read: (text: string) => Json | undefined
+}
+
+/** The columns of a table, and what its empty cells stand for: the outer properties first. */
+interface Header {
+  readonly columns: readonly ReadColumn[]
+  readonly blanks: readonly { readonly path: Path; readonly isObject: boolean }[]
 }
 
 /**
@@ -34,24 +40,28 @@ export async function readCsv(
 ): Promise<Json[]> {
   const text = await readText(body, context)
   const items: Item[] = []
-  let columns: readonly ReadColumn[] | undefined
+  let header: Header | undefined
   let members = 0
   for (const { cells, line } of parseRows(text)) {
     members += cells.length
     if (members > context.limits.members) throw tooManyMembers(context.limits.members)
-    // Many writers end with an empty line.
-    if (cells.length === 1 && cells[0] === undefined) continue
-    if (!columns) {
-      columns = readHeader(cells, context)
+    // Many writers end with empty lines, and spreadsheets with empty cells.
+    const count = cells.findLastIndex(cell => cell !== undefined) + 1
+    if (count === 0) continue
+    if (!header) {
+      header = readHeader(cells.slice(0, count), context)
       continue
     }
-    if (cells.length > columns.length)
-      throw invalidCsv(line, `has ${cells.length} cells for ${columns.length} columns`)
+    const { columns } = header
+    if (count > columns.length)
+      throw invalidCsv(line, `has ${count} cells for ${columns.length} columns`)
     const item: Item = {}
     for (const [at, cell] of cells.entries()) {
       const column = columns[at]
-      if (cell !== undefined && column) setValue(item, column, column.read(cell), line)
+      const value = cell === undefined ? undefined : column?.read(cell)
+      if (column && value !== undefined) setValue(item, column, value, line)
     }
+    fillBlanks(item, header)
     items.push(item)
     context.lines?.push(line)
   }
@@ -59,10 +69,7 @@ export async function readCsv(
   return items
 }
 
-function readHeader(
-  cells: CsvRow['cells'],
-  { fields = new Map(), limits }: ReadContext,
-): readonly ReadColumn[] {
+function readHeader(cells: CsvRow['cells'], { fields = new Map(), limits }: ReadContext): Header {
   const known = new Map(listColumns(fields).map(column => [column.path.join('.'), column]))
   const names = cells.map(cell => unguard(cell ?? ''))
   const seen = new Set<string>()
@@ -71,24 +78,57 @@ function readHeader(
     const message = `Two columns have the name ${JSON.stringify(doubled)}`
     throw new HttpError(400, [{ message, field: doubled, type: 'repeated_key' }])
   }
-  return names.map(name => {
+  const columns = names.map(name => {
     const column = known.get(name)
     const path = column?.path ?? toPath(name)
     if (path.length > limits.depth) throw invalidCsv(1, `has the column ${name.slice(0, 64)}`)
     for (const part of path) checkName(part, name)
-    return {
-      name,
-      path,
-      read: column?.json ? readJson : (READERS[column?.kind ?? 'any'] ?? unguard),
-    }
+    const parse = column?.json ? readJson : READERS[column?.kind ?? 'any']
+    // Writers that quote all cells have no other way to say that one is empty.
+    const read = parse ? (text: string) => (text === '' ? undefined : parse(text)) : unguard
+    return { name, path, read }
   })
+  return { columns, blanks: listBlanks(fields, columns) }
+}
+
+/**
+ * Lists the properties with columns that must be present: without a value they are null, if they may be, and an object with
+ * columns of its own is empty. Other properties are absent then.
+ */
+function listBlanks(
+  fields: Fields,
+  columns: readonly ReadColumn[],
+  above: Path = [],
+): Header['blanks'] {
+  return [...fields].flatMap(([name, field]) => {
+    const path = [...above, name]
+    const inner = findInner(field)
+    const isNamed = columns.some(column => path.every((part, at) => part === column.path[at]))
+    if (!isNamed) return []
+    const isObject = inner !== undefined && !field.nullable
+    const own = !field.optional && (field.nullable || isObject) ? [{ path, isObject }] : []
+    return [...own, ...(inner ? listBlanks(inner, columns, path) : [])]
+  })
+}
+
+function fillBlanks(item: Item, { blanks }: Header): void {
+  for (const { path, isObject: isEmpty } of blanks) {
+    const parent = getValue(item, path.slice(0, -1))
+    const name = path.at(-1) ?? ''
+    if (isObject(parent) && !Object.hasOwn(parent, name)) parent[name] = isEmpty ? {} : null
+  }
 }
 
 /** Cells of other kinds are texts. */
 const READERS: Readonly<Partial<Record<Kind, (text: string) => Json>>> = {
   number: readNumber,
   integer: readNumber,
-  boolean: text => (text === 'true' ? true : text === 'false' ? false : text),
+  boolean: readBoolean,
+}
+
+/** Spreadsheets write `TRUE`. */
+function readBoolean(text: string): Json {
+  return /^true$/i.test(text) ? true : /^false$/i.test(text) ? false : text
 }
 
 function readNumber(text: string): Json {

@@ -1,5 +1,6 @@
 // `text/csv` (RFC 4180): a header line, CRLF, one column for each dotted path. Null and absent are
-// empty, an empty text is `""`; lists, records and values of several types are JSON.
+// empty, an empty text is `""`; lists, records and values of several types are JSON. Read, an empty cell is
+// null where the property must be present, else absent.
 //
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection"). So does one that has
@@ -83,8 +84,8 @@ function printRow(columns: readonly CsvColumn[], item: Item): string {
     text += separator + printCell(getValue(item, path), json)
     separator = ','
   }
-  // Many readers skip an empty line.
-  return `${text || '""'}\r\n`
+  // Readers skip a row of empty cells.
+  return `${/^,*$/.test(text) ? `""${text}` : text}\r\n`
 }
 
 function printCell(value: Json | undefined, json: boolean): string {

@@ -78,17 +78,22 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   describe: { 200: ['Resources', 'The resources', 'resources'], 304: UNCHANGED },
 }
 
+const NONE_CREATED: Answer = ['NoneCreated', 'An empty list, of an empty array', 'page']
+
 /** What clients of a light document meet: it has none of the headers that ask for others. */
 const LIGHT: ReadonlySet<string> = new Set(['200', '201', '303'])
 
 function answersOf(described: MethodDescription): readonly (readonly [string, Answer])[] {
-  const { target, name, method, components } = described
+  const { api, target, name, method, components } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
   const unchanged = target.kind === 'action' && isSafe(method)
   return Object.entries({
     ...answers,
     ...(creates && { 201: ['Put', 'The created item', 'item'] as const }),
+    ...(name === 'create' &&
+      target.collection &&
+      takesArrays(api, target.collection, components) && { 200: NONE_CREATED }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
   }).filter(([status]) => !components.isLight || LIGHT.has(status))

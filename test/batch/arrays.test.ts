@@ -74,7 +74,7 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
     expect(events).toEqual(
       ['before', 'after'].flatMap(when => ['red', 'hooked', 'blue'].map(name => `${when} ${name}`)),
     )
-    expect((await post([])).json).toEqual([])
+    expect(await post([])).toMatchObject({ status: 200, json: [] })
     const minimal = await post([{ color: 'grey' }], { prefer: 'return=minimal' })
     expect([minimal.status, minimal.text]).toEqual([201, ''])
   })

@@ -112,6 +112,92 @@ function splitLines(text: string): string[] {
   )
 }
 
+/** Columns that must be present: what an empty cell stands for there. */
+const Filled = z.object({
+  name: z.string().nullable(),
+  doors: z.int().nullable(),
+  sold: z.boolean().optional(),
+  note: z.string().nullish(),
+  level: z.string().nullable().default('low'),
+  tags: z.array(z.string()).nullable(),
+  size: z.object({ width: z.int().nullable(), unit: z.string().optional() }),
+  maker: z.object({ name: z.string(), place: z.string().nullable() }).nullable(),
+  owner: z.object({ name: z.string(), place: z.string().nullable() }).optional(),
+})
+const NULLS = { name: null, doors: null, tags: null, size: { width: null }, maker: null }
+const HEADER =
+  'name,doors,sold,note,level,tags,size.width,size.unit,maker.name,maker.place,owner.name,owner.place'
+
+describe('a cell', () => {
+  const cases: readonly (readonly [name: string, rows: string, items: readonly object[]])[] = [
+    [
+      'that is empty is null where the property must be present, else absent',
+      ',,true,,,,,,,,,\r\n',
+      [{ ...NULLS, sold: true, level: 'low' }],
+    ],
+    [
+      'that is empty is so within an object that has other cells',
+      ',,,,,,,cm,A,,B,\r\n',
+      [
+        {
+          ...{ ...NULLS, level: 'low', size: { width: null, unit: 'cm' } },
+          ...{ maker: { name: 'A', place: null }, owner: { name: 'B', place: null } },
+        },
+      ],
+    ],
+    [
+      'in quotes is the empty text in a column of texts, else empty',
+      '"","","","","","","","","","","",""\r\n',
+      [
+        {
+          ...{ ...NULLS, name: '', note: '', level: '', size: { width: null, unit: '' } },
+          ...{ maker: { name: '', place: '' }, owner: { name: '', place: '' } },
+        },
+      ],
+    ],
+    [
+      'of a spreadsheet is TRUE or FALSE; rows and columns of empty cells are left out',
+      'a,,TRUE,,,,,,,,,,,\r\n,,,,,,,,,,,,,\r\nb,,FALSE\r\n,\r\n\r\n',
+      [
+        { ...NULLS, name: 'a', level: 'low', sold: true },
+        { ...NULLS, name: 'b', level: 'low', sold: false },
+      ],
+    ],
+  ]
+  it.each(cases)('%s', async (_name, rows, items) => {
+    const filled = defineCollection({ name: 'filled', schema: Filled, store: memoryStore() })
+    const { request } = await openHandler(
+      'fetch',
+      defineApi({ collections: [filled], batch: true }),
+    )
+    const headers = { 'content-type': 'text/csv' }
+    const body = `${HEADER},,\r\n${rows}`
+    const answer = await request('/filled', { method: 'POST', headers, body })
+    expect([answer.status, answer.json]).toMatchObject([201, items])
+    expect((answer.json as Item[]).map(own)).toEqual(items)
+  })
+})
+
+describe('nothing to create is 200 with an empty list', () => {
+  it.each([
+    ['application/json', '[]'],
+    ['application/x-ndjson', '\n'],
+    ['text/csv', 'color,price\r\n'],
+    ['text/csv', 'color,price\r\n,\r\n'],
+  ])('%s: %j', async (type, body) => {
+    const { send, list } = await cars()
+    expect(await send(type, body)).toMatchObject({ status: 200, json: [] })
+    expect(await list()).toEqual([])
+  })
+})
+
+it('a row of a table without values is not skipped by its reader', async () => {
+  const made = await cars()
+  await made.api.collection('cars').create({ color: '', price: undefined })
+  const exported = await made.request('/cars.csv?fields=price,year')
+  expect(exported.text).toBe('price,year\r\n"",\r\n')
+})
+
 describe('refused', () => {
   const cases: Readonly<Record<string, [type: string, body: string, issue: object]>> = {
     'an unknown column': [
@@ -131,6 +217,7 @@ describe('refused', () => {
       { message: /Line 2 .* not closed/ },
     ],
     'a text behind a quote': ['text/csv', 'color\n"red"x\n', { message: /Line 2 .* behind/ }],
+    'a word that is no boolean': ['text/csv', 'color,sold\na,WAHR\n', { field: '0.sold' }],
     'too many cells': ['text/csv', 'color\nred,1\n', { message: /Line 2 .*2 cells for 1 columns/ }],
     'two columns of a name': ['text/csv', 'color,color\na,b\n', { type: 'repeated_key' }],
     'a forbidden name': ['text/csv', 'color,__proto__.x\na,b\n', { type: 'invalid_value' }],

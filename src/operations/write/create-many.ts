@@ -175,7 +175,7 @@ async function replay(
   return buildResult(call, stored)
 }
 
-/** Answers 201 with the created items, where they are known. */
+/** Answers 201 with the created items, where they are known; 200 where there were none to create. */
 async function buildResult(
   call: OperationContext,
   stored: readonly Stored[] | undefined,
@@ -184,7 +184,8 @@ async function buildResult(
   const { name, itemName } = collection
   const view = call.resultView(collection)
   const value = call.inProcess ? stored?.map(each => toProgramItem(view, each)) : undefined
-  const result = { status: 201, headers: addReturnApplied([], call), vary: VARY_PREFER, value }
+  const status = stored?.length === 0 ? 200 : 201
+  const result = { status, headers: addReturnApplied([], call), vary: VARY_PREFER, value }
   // A page shows lists with links, which an answer to a POST has not.
   if (!stored || call.writeResponse === 'minimal' || call.negotiated?.format.page) return result
   const data: Item[] = []
