@@ -33,6 +33,14 @@ export function takeTurn(long = false): Promise<void> | undefined {
   })
 }
 
+/** Work of many short steps takes a turn after so many milliseconds. */
+const STEPS_MS = 10
+
+/** Takes a turn where the present one has lasted long: for steps of work that may be many. */
+export function takeTurnIfDue(): Promise<void> | undefined {
+  return performance.now() - began < STEPS_MS ? undefined : takeTurn(true)
+}
+
 /** Notes that a connection or its first request has arrived: others may wait to be accepted. */
 export function noteArrival(): void {
   arrived = true

@@ -120,11 +120,15 @@ export function findSlice(
   source: Source,
 ): SelectedItems {
   const plan = findPlan(selection.where, source)
-  const walked = walkSlice(plan, selection, slice, limit, wantsTotal)
-  return walked ?? collectSlice(plan, selection, slice, limit)
+  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
+  if (!walk) return collectSlice(plan, selection, slice, limit)
+  return toSelected(takeFrom(walk.part, selection, walk.order, source, limit), slice, walk)
 }
 
-/** Finds a slice in the order of the sort. Where it has to sort many items, it takes several turns of the event loop. */
+/**
+ * Finds a slice in the order of the sort. Where it has to look at many items, it takes several turns of the event loop;
+ * without a sort never: all of them are for a filter, which cannot wait.
+ */
 export function findSliceInTurns(
   selection: Selection,
   slice: Slice,
@@ -133,35 +137,51 @@ export function findSliceInTurns(
   source: Source,
   options: StoreOptions | undefined,
 ): Awaitable<SelectedItems> {
+  if (selection.sort.length === 0) return findSlice(selection, slice, limit, wantsTotal, source)
   const plan = findPlan(selection.where, source)
-  const walked = walkSlice(plan, selection, slice, limit, wantsTotal)
-  if (walked) return walked
-  // Without a sort all of them are for a filter, which cannot wait.
-  if (plan.smallest.count <= ITEMS_OF_TURN || selection.sort.length === 0)
-    return collectSlice(plan, selection, slice, limit)
+  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
+  if (walk) {
+    const { part, order } = walk
+    const found = takeFrom(part, selection, order, source, limit, ITEMS_OF_TURN)
+    if (found) return toSelected(found, slice, walk)
+    const late = walkInTurns(part, selection, order, source, limit, options)
+    return late.then(items => toSelected(items, slice, walk))
+  }
+  if (plan.smallest.count <= ITEMS_OF_TURN) return collectSlice(plan, selection, slice, limit)
   const parts = takeInTurns(plan.smallest, selection, source, options)
   return sliceInTurns(parts, selection.sort, slice, limit, source.fields, options)
 }
 
-/** Finds a slice by a walk along an index; `undefined` where it is cheaper to collect what the list holds. */
-function walkSlice(
+/** A walk along an index that finds a slice. */
+interface Walk {
+  readonly part: IndexPart
+  readonly order: ReadOrder
+  /** The total, where it is known without a look at the items. */
+  readonly total: number | undefined
+}
+
+/** Plans a walk along an index; `undefined` where it is cheaper to collect what the list holds. */
+function planWalk(
   plan: Plan,
   selection: Selection,
   slice: Slice,
   limit: number,
   wantsTotal: boolean,
-): SelectedItems | undefined {
-  const { smallest, source } = plan
+): Walk | undefined {
+  const { smallest } = plan
   const total = isExact(smallest, selection) ? smallest.count : undefined
   if (total === undefined && wantsTotal) return undefined
-  if (limit === 0) return { items: [], total }
   const order = toReadOrder(selection.sort, slice)
-  const walk = findWalk(plan, order.sort)
-  if (!walk) return undefined
+  if (limit === 0) return { part: smallest, order, total }
+  const part = findWalk(plan, order.sort)
+  if (!part) return undefined
   // A walk meets a match every `count / matches` items; collecting looks at each item of the smallest part.
-  const isCheap = (part: IndexPart) => (order.offset + limit) * part.count < smallest.count ** 2
-  if (!isExact(walk, selection) && !isCheap(walk)) return undefined
-  return { items: inOrder(takeFrom(walk, selection, order, source, limit), slice), total }
+  const isCheap = (order.offset + limit) * part.count < smallest.count ** 2
+  return isCheap || isExact(part, selection) ? { part, order, total } : undefined
+}
+
+function toSelected(items: Stored[], slice: Slice, { total }: Walk): SelectedItems {
+  return { items: inOrder(items, slice), total }
 }
 
 /** Finds a slice among all that the list holds. */
@@ -224,14 +244,34 @@ function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart |
   return walks.get(sort)
 }
 
-/** Takes the items of a part that pass the filters. */
+/**
+ * Takes the items of a part that pass the filters.
+ * @returns `undefined` where it would look at more items than `most`.
+ */
+function takeFrom(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  limit?: number,
+): Stored[]
+function takeFrom(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  limit: number,
+  most: number,
+): Stored[] | undefined
 function takeFrom(
   part: IndexPart,
   filters: FilterSet,
   order: ReadOrder,
   source: Source,
   limit = Number.POSITIVE_INFINITY,
-): Stored[] {
+  most = Number.POSITIVE_INFINITY,
+): Stored[] | undefined {
+  if (limit === 0) return []
   if (isExact(part, filters)) {
     const items = part.index.slice(part, order, limit)
     source.examined += items.length
@@ -240,11 +280,33 @@ function takeFrom(
   const test = matchPart(part, filters, source)
   const items: Stored[] = []
   let left = order.offset
+  let looked = 0
   for (const stored of part.index.walk(part, order)) {
+    if (++looked > most) return undefined
     source.examined++
     if (!test(stored.item)) continue
     if (left > 0) left--
     else if (items.push(stored) === limit) break
+  }
+  return items
+}
+
+/** Walks along a part as {@link takeFrom} does, in turns of the event loop. */
+async function walkInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  limit: number,
+  options: StoreOptions | undefined,
+): Promise<Stored[]> {
+  const items: Stored[] = []
+  let left = order.offset
+  for await (const matches of takeInTurns(part, filters, source, options, order)) {
+    const skipped = Math.min(left, matches.length)
+    left -= skipped
+    items.push(...matches.slice(skipped, skipped + limit - items.length))
+    if (items.length === limit) break
   }
   return items
 }
@@ -255,14 +317,15 @@ async function* takeInTurns(
   filters: FilterSet,
   source: Source,
   options: StoreOptions | undefined,
+  order = ANY_ORDER,
 ): AsyncGenerator<readonly Stored[]> {
   // A copy: others may write before all of it is looked at.
-  const items = part.index.slice(part, ANY_ORDER, part.count)
-  source.examined += items.length
+  const items = part.index.slice(part, { ...order, offset: 0 }, part.count)
   const test = matchPart(part, filters, source)
   for (let at = 0; at < items.length; at += ITEMS_OF_TURN) {
     await takeNextTurn(options)
     const some = items.slice(at, at + ITEMS_OF_TURN)
+    source.examined += some.length
     yield isExact(part, filters) ? some : some.filter(({ item }) => test(item))
   }
 }

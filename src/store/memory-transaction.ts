@@ -1,15 +1,16 @@
 // Transactions in memory: each store's changes lie over its items until all of them are applied at once.
 
-import type { Item, Json } from '../base/values.ts'
+import { takeTurnIfDue } from '../base/turns.ts'
+import { type Awaitable, andThen, type Item, type Json } from '../base/values.ts'
 import { untilAborted } from './abort.ts'
 import { countGroups } from './count-groups.ts'
 import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import type { MemoryRows } from './memory-rows.ts'
-import { findSlice } from './memory-select.ts'
+import { countSelection, findSliceInTurns } from './memory-select.ts'
 import { BATCH_ITEMS, toPage } from './page.ts'
 import { cutPage } from './printed.ts'
-import { matcher, type Selection } from './selection.ts'
+import { type FilterSet, matcher, type Selection } from './selection.ts'
 import { areAtVersions, findUnchanged, writeEach } from './sets.ts'
 import { sliceItems } from './slice-items.ts'
 import {
@@ -165,32 +166,74 @@ class Overlay {
     this.#changes.set(id, row)
   }
 
+  /**
+   * Does work where the transaction is open. Where it has worked for long others have a turn first: they read meanwhile,
+   * and its time may end.
+   */
+  #run<T>(options: StoreOptions | undefined, work: () => Awaitable<T>): Awaitable<T> {
+    this.#open(options)
+    const turn = takeTurnIfDue()
+    if (!turn) return work()
+    return turn.then(() => {
+      this.#open(options)
+      return work()
+    })
+  }
+
   /** Lists the items of the store with the changes: as many more are read as the changes may replace. */
-  #list(selection: Selection, slice: Slice, wantsTotal: boolean): StorePage {
-    const { source } = this.#rows
+  #list(
+    selection: Selection,
+    slice: Slice,
+    wantsTotal: boolean,
+    options: StoreOptions | undefined,
+  ): Awaitable<StorePage> {
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const offset = 'offset' in slice ? slice.offset : 0
     const wide = 'offset' in slice ? { ...slice, offset: 0 } : slice
     const reach = limit === 0 ? 0 : offset + limit + this.#changes.size
-    const found = findSlice(selection, wide, reach, wantsTotal, source)
-    const matches = matcher(selection, source.fields)
-    const items = found.items.filter(({ id }) => !this.#changes.has(id))
-    let total = found.total ?? 0
-    for (const [id, row] of this.#changes) {
+    // A copy: other calls of the transaction may write before all of it is looked at.
+    const changes = new Map(this.#changes)
+    const found = findSliceInTurns(selection, wide, reach, wantsTotal, this.#rows.source, options)
+    return andThen(found, ({ items, total = 0 }) => {
+      const merged = this.#merge(selection, items, total, changes)
+      const { fields } = this.#rows.source
+      const sliced = sliceItems(merged.items, selection.sort, slice, limit, fields)
+      return toPage(sliced, slice, wantsTotal ? merged.total : undefined)
+    })
+  }
+
+  /** Puts changes in the place of the items that they change. */
+  #merge(
+    filters: FilterSet,
+    found: readonly Stored[],
+    before: number,
+    changes: ReadonlyMap<Id, Stored | undefined>,
+  ): { readonly items: Stored[]; readonly total: number } {
+    const matches = matcher(filters, this.#rows.source.fields)
+    const items = found.filter(({ id }) => !changes.has(id))
+    let total = before
+    for (const [id, row] of changes) {
       const old = this.#rows.get(id)
       if (old && matches(old.item)) total--
       if (!row || !matches(row.item)) continue
       total++
       items.push(row)
     }
-    const sliced = sliceItems(items, selection.sort, slice, limit, source.fields)
-    return toPage(sliced, slice, wantsTotal ? total : undefined)
+    return { items, total }
   }
 
-  #openWrite(options: StoreWriteOptions | undefined): void {
-    this.#open(options)
-    const key = options?.idempotencyKey
-    if (key !== undefined) this.#base.requireClaim(key)
+  #count(filters: FilterSet, options: StoreOptions | undefined): Awaitable<number> {
+    const changes = new Map(this.#changes)
+    const found = countSelection(filters, this.#rows.source, options)
+    return andThen(found, count => this.#merge(filters, [], count, changes).total)
+  }
+
+  #write<T>(options: StoreWriteOptions | undefined, work: () => T): Awaitable<T> {
+    return this.#run(options, () => {
+      const key = options?.idempotencyKey
+      if (key !== undefined) this.#base.requireClaim(key)
+      return work()
+    })
   }
 
   #answer(options: StoreWriteOptions | undefined, row: Stored | undefined): void {
@@ -208,75 +251,78 @@ class Overlay {
       attach: refuseInTransaction,
       claim: refuseInTransaction,
       close: refuseInTransaction,
+      // A filter reads at once: neither this nor a list without a sort waits.
       get: (id, options) => {
         this.#open(options)
         return this.#get(id)
       },
       list: (selection, slice, mode, options) => {
-        this.#open(options)
-        return cutPage(this.#list(selection, slice, mode !== 'none'), slice, options?.maxBytes)
-      },
-      count: (filters, mode, options) => {
-        this.#open(options)
-        if (mode === 'none') return undefined
-        return this.#list({ ...filters, sort: [] }, { limit: 0, offset: 0 }, true).total
-      },
-      countBy: (filters, grouping, options) => {
-        this.#open(options)
-        const { items } = this.#list({ ...filters, sort: [] }, WHOLE, false)
-        return countGroups(items, () => true, grouping, this.#rows.source.fields, options)
-      },
-      stream: (selection, options) => this.#stream(selection, options),
-      create: (values, options) => {
-        this.#openWrite(options)
-        const row = this.#create(values)
-        this.#answer(options, row)
-        return row
-      },
-      update: (id, version, values, options) => {
-        this.#openWrite(options)
-        if (this.#get(id)?.version !== version) return undefined
-        const row = this.#put(id, values)
-        this.#answer(options, row)
-        return row
-      },
-      delete: (id, version, options) => {
-        this.#openWrite(options)
-        if (this.#get(id)?.version !== version) return false
-        this.#answer(options, undefined)
-        this.#set(id, undefined)
-        return true
-      },
-      getMany: (ids, options) => {
-        this.#open(options)
-        return ids.map(id => this.#get(id))
-      },
-      createAll: (values, options) => {
-        this.#open(options)
-        return writeEach(
-          values,
-          each => this.#create(each),
-          ({ id }) => this.#set(id, undefined),
-        )
-      },
-      updateAll: (changes, options) => {
-        this.#open(options)
-        const found = findUnchanged(changes, id => this.#get(id))
-        return (
-          found &&
-          writeEach(
-            found,
-            ({ before, values }) => this.#put(before.id, values),
-            ({ id }, { before }) => this.#set(id, before),
+        const list = () =>
+          andThen(this.#list(selection, slice, mode !== 'none', options), page =>
+            cutPage(page, slice, options?.maxBytes),
           )
-        )
-      },
-      deleteAll: (items, options) => {
+        if (selection.sort.length > 0) return this.#run(options, list)
         this.#open(options)
-        if (!areAtVersions(items, id => this.#get(id))) return false
-        for (const { id } of items) this.#set(id, undefined)
-        return true
+        return list()
       },
+      count: (filters, mode, options) =>
+        this.#run(options, () => (mode === 'none' ? undefined : this.#count(filters, options))),
+      countBy: (filters, grouping, options) =>
+        this.#run(options, () => {
+          const { fields } = this.#rows.source
+          const found = this.#list({ ...filters, sort: [] }, WHOLE, false, options)
+          return andThen(found, ({ items }) =>
+            countGroups(items, () => true, grouping, fields, options),
+          )
+        }),
+      stream: (selection, options) => this.#stream(selection, options),
+      create: (values, options) =>
+        this.#write(options, () => {
+          const row = this.#create(values)
+          this.#answer(options, row)
+          return row
+        }),
+      update: (id, version, values, options) =>
+        this.#write(options, () => {
+          if (this.#get(id)?.version !== version) return undefined
+          const row = this.#put(id, values)
+          this.#answer(options, row)
+          return row
+        }),
+      delete: (id, version, options) =>
+        this.#write(options, () => {
+          if (this.#get(id)?.version !== version) return false
+          this.#answer(options, undefined)
+          this.#set(id, undefined)
+          return true
+        }),
+      getMany: (ids, options) => this.#run(options, () => ids.map(id => this.#get(id))),
+      createAll: (values, options) =>
+        this.#run(options, () =>
+          writeEach(
+            values,
+            each => this.#create(each),
+            ({ id }) => this.#set(id, undefined),
+          ),
+        ),
+      updateAll: (changes, options) =>
+        this.#run(options, () => {
+          const found = findUnchanged(changes, id => this.#get(id))
+          return (
+            found &&
+            writeEach(
+              found,
+              ({ before, values }) => this.#put(before.id, values),
+              ({ id }, { before }) => this.#set(id, before),
+            )
+          )
+        }),
+      deleteAll: (items, options) =>
+        this.#run(options, () => {
+          if (!areAtVersions(items, id => this.#get(id))) return false
+          for (const { id } of items) this.#set(id, undefined)
+          return true
+        }),
       complete: (key, answer, options) => {
         this.#open(options)
         if (answer !== undefined) base.requireClaim(key)
@@ -287,7 +333,7 @@ class Overlay {
 
   async *#stream(...[selection, options]: Parameters<Store['stream']>) {
     this.#open(options)
-    const { items } = this.#list(selection, WHOLE, false)
+    const { items } = await this.#list(selection, WHOLE, false, options)
     for (let at = 0; at < items.length; at += BATCH_ITEMS) {
       this.#open(options)
       yield items.slice(at, at + BATCH_ITEMS)

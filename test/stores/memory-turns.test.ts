@@ -159,6 +159,41 @@ test('others are served between the turns of a sort in memory, and its time-out 
   await expect(list).rejects.toBe(reason)
 })
 
+test('a walk along an index that finds little takes turns, and finds what a plain filter does', async () => {
+  const rare: Filter = { path: ['price'], operator: 'gt', values: [1006] }
+  const own = await filled()
+  const found = (await readAll(own)).filter(({ item }) => Number(item.price) > 1006)
+  for (const sort of ['id', '-id'])
+    for (const [offset, limit] of [
+      [0, 9],
+      [4, 7],
+      [0, 5000],
+    ] as const) {
+      let done = false
+      let passes = 0
+      const writing = (async () => {
+        for (; !done; passes++) {
+          await own.create({ color: 'new', price: 2000, made: '2026-01-01T00:00:00Z' })
+          await nextPass()
+        }
+      })()
+      // One item is read beyond the limit.
+      const list = own.list(
+        { where: [rare, { path: ['color'], operator: 'in', values: ['blue'] }], sort: by(sort) },
+        { offset, limit },
+        'none',
+      )
+      expect(list).toBeInstanceOf(Promise)
+      const { items } = await list
+      done = true
+      await writing
+      expect(passes).toBeGreaterThan(1)
+      const wanted = sortPlainly(found, sort).filter(({ item }) => item.color === 'blue')
+      expect(wanted.length).toBeLessThan(offset + limit + 9)
+      expect(idsOf(items)).toEqual(idsOf(wanted.slice(offset, offset + limit)))
+    }
+})
+
 test('few items, what an index answers, and all items of a filter are there at once', async () => {
   const few = memoryStore()
   few.attach(SHAPE)
