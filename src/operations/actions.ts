@@ -12,6 +12,7 @@ import { RESERVED } from '../query.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
 import type { DecodedBody, OperationContext, OperationResult } from './context.ts'
 import { toProgramItem } from './in-process/program-items.ts'
+import { noteProgramError, toActionError } from './inner-errors.ts'
 import { isVisible, requireItem, requireParent } from './items.ts'
 import { itemValidators } from './read/read.ts'
 import { representChanged } from './represent.ts'
@@ -35,17 +36,20 @@ export function act(
   const { hooks } = context.target.collection
   const isRead = isSafe(action.method)
   const withHooks = hooks.transaction && !isRead
+  const begin = (key?: string) =>
+    action.transaction || withHooks
+      ? runInTransaction(context, context.transaction, running =>
+          running.run(async () => {
+            const done = await doWork(context, action, key, running)
+            if (withHooks) await runAfterWithin(context, toHookResult(context, done), running)
+            return done
+          }),
+        )
+      : doWork(context, action, key)
   const work = async (key?: string) => {
-    const outcome =
-      action.transaction || withHooks
-        ? await runInTransaction(context, context.transaction, running =>
-            running.run(async () => {
-              const done = await doWork(context, action, key, running)
-              if (withHooks) await runAfterWithin(context, toHookResult(context, done), running)
-              return done
-            }),
-          )
-        : await doWork(context, action, key)
+    const outcome = await begin(key).catch(error => {
+      throw toActionError(context, error)
+    })
     if (!withHooks && hooks.after.has(action.name))
       await runAfter(context, toHookResult(context, outcome))
     return addHeaders(await buildResult(context, action, outcome), outcome.headers)
@@ -237,6 +241,7 @@ async function run(
   /** What the action does not copy by mistake into its result. */
   const collection = context.resultView(context.target.collection)
   let stored = current
+  let failedUpdate: unknown
   const item = current && toProgramItem(collection, current)
   /** The items that the action got, each by the object that it got. */
   const items = new Map<unknown, Stored>()
@@ -251,13 +256,24 @@ async function run(
       if (!stored) throw new TypeError('update() is for actions on an item')
       throwIfAborted(context.storeOptions)
       // A program's changes are JSON by declaration; the schema checks them.
-      stored = await updateItem(context, transaction, stored, changes as Item)
+      try {
+        stored = await updateItem(context, transaction, stored, changes as Item)
+      } catch (error) {
+        failedUpdate = error
+        throw error
+      }
       const changed = toProgramItem(collection, stored)
       items.set(changed, stored)
       return changed
     },
   })
-  const value = await action.run?.(tools)
+  let value: unknown
+  try {
+    value = await action.run?.(tools)
+  } catch (error) {
+    if (error !== failedUpdate) noteProgramError(error)
+    throw error
+  }
   const known = items.get(value)
   if (known) return { stored: known }
   if (value === undefined || value === null) return { data: value }

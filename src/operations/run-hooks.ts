@@ -7,6 +7,7 @@ import { neverAborted } from '../store/abort.ts'
 import type { Stored } from '../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
 import { toProgramItem } from './in-process/program-items.ts'
+import { noteProgramError, toOuterError } from './inner-errors.ts'
 import { reportFailure } from './report-failure.ts'
 import { createFind } from './resolve-collection.ts'
 import type { RunningTransaction } from './running-transaction.ts'
@@ -126,7 +127,7 @@ async function runEach<T>(
 ): Promise<T | Item> {
   let value: T | Item = given
   for (const before of hooks) {
-    const returned = await before(event)
+    const returned = await runHook(before, event)
     // A hook may take long: nothing more is done for a client that has gone.
     event.signal.throwIfAborted()
     if (!isObject(returned)) continue
@@ -134,6 +135,19 @@ async function runEach<T>(
     if (event.value !== undefined) Object.assign(event, { value })
   }
   return value
+}
+
+/** Runs a hook whose error is answered. */
+async function runHook<Given extends unknown[]>(
+  hook: (...given: Given) => unknown,
+  ...given: Given
+): Promise<unknown> {
+  try {
+    return await hook(...given)
+  } catch (error) {
+    noteProgramError(error)
+    throw toOuterError(error)
+  }
 }
 
 /** Runs the `after` hooks within the transaction of the operation: what one throws undoes it. */
@@ -147,7 +161,7 @@ export async function runAfterWithin(
   const hooks = findAfter(context, values)
   if (hooks.length === 0) return
   const event = createAfterEvent(context, values, transaction, false)
-  for (const after of hooks) await after(event, result)
+  for (const after of hooks) await runHook(after, event, result)
 }
 
 /**
@@ -196,5 +210,5 @@ export async function runErrorHooks(context: OperationContext, error: unknown): 
     context.transaction,
     false,
   )
-  for (const failed of context.target.collection.hooks.error) await failed(event, error)
+  for (const failed of context.target.collection.hooks.error) await runHook(failed, event, error)
 }

@@ -2,13 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { toOuterError } from '../operations/inner-errors.ts'
 import { reportFailure } from '../operations/report-failure.ts'
 import { noteDiskFull } from './disk-full.ts'
 import { getRequestId } from './events.ts'
 
 /** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
-export function toReportedError(context: RequestContext, thrown: unknown): HttpError {
-  noteDiskFull(context.api, thrown)
+export function toReportedError(context: RequestContext, cause: unknown): HttpError {
+  noteDiskFull(context.api, cause)
+  const thrown = toOuterError(cause)
   if (thrown instanceof HttpError) {
     if (thrown.status >= 500) reportError(context, thrown, thrown)
     return thrown

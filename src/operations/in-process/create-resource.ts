@@ -174,14 +174,16 @@ class CollectionResource implements Resource<UnknownDef> {
     const { maxAffected } = options ?? {}
     if (operation === 'deleteMany' && maxAffected === undefined)
       throw new TypeError(`${name}: deleteMany needs { maxAffected }: how many may go at most`)
-    const query = readFilters(this.#collection, operation, filters)
     const { result } = await this.#run({
       operation,
       place: WHOLE_COLLECTION,
       value,
       options,
       preferences: maxAffected === undefined ? {} : { 'max-affected': maxAffected },
-      perform: context => writeByFilter(context, operation, query),
+      perform: context => {
+        const query = readFilters(this.#collection, operation, filters)
+        return writeByFilter(context, operation, query)
+      },
     })
     return result.value as number // of items
   }

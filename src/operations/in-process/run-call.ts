@@ -26,6 +26,7 @@ import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import { CallContext, type CallScope, type OperationResult, type Perform } from '../context.ts'
 import { tryOut } from '../dry-run.ts'
+import { noteCallError } from '../inner-errors.ts'
 import { compileOperation } from '../perform.ts'
 import { requireOutside } from '../work-context.ts'
 
@@ -153,6 +154,7 @@ export async function runCall(
     return { result, view: context.resultView(collection) }
   } catch (error) {
     failure = error
+    noteCallError(error, collection)
     throw error
   } finally {
     await context.discardUploads(failure)

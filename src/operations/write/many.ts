@@ -51,6 +51,7 @@ export async function runEach(
 ): Promise<void> {
   if (steps.length === 0) return
   const issues: ItemIssue[] = []
+  let cause: HttpError | undefined
   for (const [at, write] of many.writes.entries()) {
     if (at % TURN === TURN - 1) await takeTurn()
     if ((write.stored !== undefined) !== isStored) continue
@@ -62,15 +63,20 @@ export async function runEach(
       const own = error.errors.map(issue => ({ at, issue }))
       if (error.status !== 400) throw locateError(many, error, own)
       issues.push(...own)
+      cause ??= error
     }
     if (issues.length >= MAX_ISSUES) break
   }
-  throwLocated(many, issues)
+  throwLocated(many, issues, cause)
 }
 
 /** @throws HttpError 400 where there are issues. */
-export function throwLocated({ locate }: Many, issues: readonly ItemIssue[]): void {
-  if (issues.length > 0) throw new AnyHttpError(400, locate(issues).slice(0, MAX_ISSUES))
+export function throwLocated(
+  { locate }: Many,
+  issues: readonly ItemIssue[],
+  cause?: HttpError,
+): void {
+  if (issues.length > 0) throw new AnyHttpError(400, locate(issues).slice(0, MAX_ISSUES), { cause })
 }
 
 /** Says of which items the issues of an error are. */

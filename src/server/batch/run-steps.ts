@@ -9,6 +9,7 @@ import {
   RequestContext,
 } from '../../operations/context.ts'
 import { requireRollback, rollBack } from '../../operations/dry-run.ts'
+import { toOuterError } from '../../operations/inner-errors.ts'
 import { compileOperation } from '../../operations/perform.ts'
 import { runInTransaction } from '../../operations/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/running-transaction.ts'
@@ -107,7 +108,7 @@ export async function runSteps(
     for (const { match } of steps) requireRollback(match.target)
     return await rollBack(call, run)
   } catch (error) {
-    throw at === undefined ? error : addStep(error, at)
+    throw at === undefined ? error : addStep(toOuterError(error), at)
   }
 }
 
