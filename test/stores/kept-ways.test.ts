@@ -235,13 +235,17 @@ describe.each(NAMES)('%s', name => {
     expect([taken.status, taken.json]).toMatchObject([409, { errors: [{ type: 'not_unique' }] }])
   })
 
-  test('a trigger that is newer than the store: each write ends, at its second attempt', async () => {
+  test.each([
+    ['hooks after it', false],
+    ['hooks in its transaction', true],
+  ])('a trigger that is newer than the store: each write ends, with %s', async (_, transaction) => {
     const { owner, table, say, effects } = await makeKept(name, [EFFECTS])
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ name: z.string() }),
       store: sqlStore({ db: owner, table, create: true }),
       id: 'integer',
+      hooks: { transaction, before: { delete: () => undefined, patch: () => undefined } },
     })
     const api = defineApi({ collections: { cars } })
     const all = api.collection(cars)

@@ -96,11 +96,12 @@ export async function runWithHooks(
 }
 
 /** @throws TypeError where nobody else has changed the item: another attempt would end as this one. */
-async function requireOtherWriter({ call, current }: WriteState): Promise<void> {
+async function requireOtherWriter({ call, current, repeated }: WriteState): Promise<void> {
   const { collection } = call.target
   const store = call.storeOf(collection)
-  // A hash is the same again where others have changed the item twice.
-  if (!current || store.hashesValues) return
+  // A hash is the same again where others have changed the item twice. The next attempt locks the item: then it is
+  // known whether the database itself was the cause.
+  if (!current || store.hashesValues || !repeated) return
   const now = await store.get(current.id, call.storeOptions)
   if (now?.version !== current.version) return
   throw new TypeError(
