@@ -254,7 +254,7 @@ export class Creates {
   async #insertRows(rows: readonly NewRow[], runner: Runner): Promise<Inserted[]> {
     const { id, written, table } = this.#mapping
     const [only] = rows.length === 1 ? rows : []
-    const isTaken = only && (await this.#isTaken(only, runner))
+    const isTaken = this.#mayKeep && only && (await this.#isTaken(only, runner))
     const encoded = rows.map(row => this.#mapping.encode(row.item, written, row.version))
     const returned: Row[] = []
     let count = 0n
@@ -280,7 +280,7 @@ export class Creates {
   /** Whether a row with the id that a client chose stands there, which is not to be taken for the new one. */
   async #isTaken({ item, values }: NewRow, runner: Runner): Promise<boolean> {
     const { id, shape } = this.#mapping
-    if (!this.#mayKeep || chosenId(shape.identity, values) === undefined) return false
+    if (chosenId(shape.identity, values) === undefined) return false
     return (await runner.run(this.#find, [item[id.name]])).rows.length > 0
   }
 
