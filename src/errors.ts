@@ -17,6 +17,8 @@ export const ERROR_TYPES = {
     header_too_long: 'A header is too long. Shorten it.',
     immutable_field: 'The property cannot be changed. Leave it out, or send its current value.',
     incomplete_body: 'The connection ended before the body did. Send the request again.',
+    inexact_number:
+      'JavaScript would round a whole number beyond 2^53. Send a string, or a number of fewer digits.',
     inline_too_large: 'The contents in `fields` are too large. Download them one by one.',
     invalid_base64: 'The content of a file is not Base64. Encode it as RFC 4648 says.',
     invalid_batch: 'The batch cannot be done. `message` says what would be right.',

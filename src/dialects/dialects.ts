@@ -1,6 +1,7 @@
 // The query languages of stock admin clients: rewrites their parameters into ours before anything reads
 // them, and adds the headers they look for.
 
+import { describeInexact, findInexact } from '../base/exact-numbers.ts'
 import { isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
@@ -128,7 +129,13 @@ function readJson(each: Parameter): Parameter[] {
   const read = READERS.get(name)
   if (!read || !/^[[{]/.test(value)) return [each]
   try {
-    return read(JSON.parse(value))
+    const parsed: unknown = JSON.parse(value)
+    const inexact = findInexact(value)
+    if (inexact) {
+      const message = `${name} ${describeInexact(inexact.digits)}`
+      throw new HttpError(400, [{ message, field: name, type: 'inexact_number' }])
+    }
+    return read(parsed)
   } catch (error) {
     if (error instanceof SyntaxError)
       throw invalid(name, 'it starts like JSON but is not valid JSON')

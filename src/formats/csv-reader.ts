@@ -1,5 +1,6 @@
 // CSV as it is read (RFC 4180), typed by the fields of its columns: what `csv.ts` prints comes back.
 
+import { isInexact } from '../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../base/paths.ts'
 import { type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
@@ -7,7 +8,7 @@ import type { Fields, Kind } from '../schema/fields.ts'
 import { findInner, listColumns } from './csv-columns.ts'
 import type { ReadContext } from './format.ts'
 import { tooManyMembers } from './json.ts'
-import { checkJson, checkName } from './json-value.ts'
+import { checkExact, checkJson, checkName, inexactNumber, locateLine } from './json-value.ts'
 import { readText } from './read-body.ts'
 
 interface CsvRow {
@@ -58,7 +59,7 @@ export async function readCsv(
     const item: Item = {}
     for (const [at, cell] of cells.entries()) {
       const column = columns[at]
-      const value = cell === undefined ? undefined : column?.read(cell)
+      const value = cell === undefined ? undefined : column && readCell(cell, column, line)
       if (column && value !== undefined) setValue(item, column, value, line)
     }
     fillBlanks(item, header)
@@ -67,6 +68,15 @@ export async function readCsv(
   }
   checkJson(items, '', context.limits.depth)
   return items
+}
+
+/** @throws HttpError 400 that names the line. */
+function readCell(cell: string, { read }: ReadColumn, line: number): Json | undefined {
+  try {
+    return read(cell)
+  } catch (error) {
+    throw locateLine(error, line)
+  }
 }
 
 function readHeader(cells: CsvRow['cells'], { fields = new Map(), limits }: ReadContext): Header {
@@ -85,7 +95,10 @@ function readHeader(cells: CsvRow['cells'], { fields = new Map(), limits }: Read
     for (const part of path) checkName(part, name)
     const parse = column?.json ? readJson : READERS[column?.kind ?? 'any']
     // Writers that quote all cells have no other way to say that one is empty.
-    const read = parse ? (text: string) => (text === '' ? undefined : parse(text)) : unguard
+    const read = (text: string) => {
+      if (!parse) return unguard(text)
+      return text === '' ? undefined : parse(text, name)
+    }
     return { name, path, read }
   })
   return { columns, blanks: listBlanks(fields, columns) }
@@ -120,7 +133,7 @@ function fillBlanks(item: Item, { blanks }: Header): void {
 }
 
 /** Cells of other kinds are texts. */
-const READERS: Readonly<Partial<Record<Kind, (text: string) => Json>>> = {
+const READERS: Readonly<Partial<Record<Kind, (text: string, name: string) => Json>>> = {
   number: readNumber,
   integer: readNumber,
   boolean: readBoolean,
@@ -131,16 +144,20 @@ function readBoolean(text: string): Json {
   return /^true$/i.test(text) ? true : /^false$/i.test(text) ? false : text
 }
 
-function readNumber(text: string): Json {
+function readNumber(text: string, name: string): Json {
+  if (isInexact(text)) throw inexactNumber(name, text)
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text
 }
 
-function readJson(text: string): Json {
+function readJson(text: string, name: string): Json {
+  let value: Json
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     return text
   }
+  checkExact(text, name)
+  return value
 }
 
 /** Takes off the `'` that keeps spreadsheets from running a text. */

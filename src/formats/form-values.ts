@@ -5,7 +5,7 @@ import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import { HttpError, type Issue, throwIfAny, toHttpError } from '../errors.ts'
 import { FORM_PARAMETERS, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields, isUnreadable } from '../schema/fields.ts'
-import { parseScalars } from '../schema/scalars.ts'
+import { inexactReason, parseScalars } from '../schema/scalars.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson, tooManyMembers } from './json.ts'
 import { checkJson, checkName } from './json-value.ts'
@@ -244,14 +244,23 @@ function toLines(text: string, { limits }: Form): string[] {
 
 function readJson(text: string, path: string, { limits, issues }: Form): Json | undefined {
   try {
-    const value = parseJson(text, limits.depth, limits.members)
+    const value = parseJson(text, limits.depth, limits.members, path)
     if (isObject(value)) whole.add(value)
     return value
   } catch (error) {
     const refusal = toHttpError(error)
     if (refusal.status !== 400) throw refusal
-    const message = `${path} ${refusal.message.replace(/^The body /, '')}`
-    issues.push({ message, field: path, type: 'invalid_json' })
+    const { message, errors } = refusal
+    const [first] = errors
+    issues.push(
+      first?.type === 'inexact_number'
+        ? { message, field: first.field ?? path, type: 'inexact_number' }
+        : {
+            message: `${path} ${message.replace(/^The body /, '')}`,
+            field: path,
+            type: 'invalid_json',
+          },
+    )
     return undefined
   }
 }
@@ -274,7 +283,10 @@ function readPart(
   }
   // The schema has a better message for an enumeration.
   if (field.choices || field.kind === 'any') return part
-  const message = `${path} must be ${describeField(field)}, not ${JSON.stringify(part.slice(0, 64))}`
-  issues.push({ message, field: path, type: 'invalid_type' })
+  const inexact = inexactReason(part, field)
+  const what =
+    inexact ?? `must be ${describeField(field)}, not ${JSON.stringify(part.slice(0, 64))}`
+  const type = inexact === undefined ? 'invalid_type' : 'inexact_number'
+  issues.push({ message: `${path} ${what}`, field: path, type })
   return part
 }

@@ -1,8 +1,9 @@
 // Checks the JSON values that every format accepts: each store returns them byte for byte, and no name
 // reaches an object's prototype.
 
+import { describeInexact, findInexact } from '../base/exact-numbers.ts'
 import { isObject, type Json } from '../base/values.ts'
-import { type ErrorType, HttpError, type Issue } from '../errors.ts'
+import { AnyHttpError, type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
@@ -69,6 +70,31 @@ function checkText(text: string, path: string): void {
   if (text.includes('\0'))
     throw invalidValue(path, 'holds the character U+0000, which no store keeps')
   if (!text.isWellFormed()) throw invalidValue(path, 'holds half of a surrogate pair')
+}
+
+/**
+ * Checks the numbers of a text that is valid JSON.
+ * @param path of the value.
+ * @throws HttpError 400 that names the path of the first one that JavaScript would round.
+ */
+export function checkExact(json: string, path = ''): void {
+  const found = findInexact(json)
+  if (found) throw inexactNumber([path, found.path].filter(Boolean).join('.'), found.digits)
+}
+
+/** The error for a number that JavaScript would round. */
+export function inexactNumber(path: string, digits: string): HttpError {
+  return new HttpError(400, [valueIssue(path, describeInexact(digits), 'inexact_number')])
+}
+
+/** Names the line of a body in the messages of an error. */
+export function locateLine(error: unknown, line: number): unknown {
+  if (!(error instanceof HttpError)) return error
+  const located = error.errors.map(entry => ({
+    ...entry,
+    message: `Line ${line}: ${entry.message}`,
+  }))
+  return new AnyHttpError(error.status, located)
 }
 
 export function tooDeep(maxDepth: number): HttpError {

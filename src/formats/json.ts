@@ -5,7 +5,7 @@ import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
 import { printItem } from '../store/printed.ts'
 import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
-import { checkJson, isValidJson, tooDeep } from './json-value.ts'
+import { checkExact, checkJson, isValidJson, tooDeep } from './json-value.ts'
 import { printNested } from './nested.ts'
 import { readText } from './read-body.ts'
 
@@ -86,9 +86,10 @@ function printLarge(list: readonly Stored[]) {
 
 /**
  * Parses a JSON text. Of a repeated name the last value counts.
+ * @param path of the value, for the message of a number that JavaScript would round.
  * @throws HttpError 400 for an invalid text or value, 413 for too many properties and elements.
  */
-export function parseJson(text: string, maxDepth: number, maxMembers: number): Json {
+export function parseJson(text: string, maxDepth: number, maxMembers: number, path = ''): Json {
   // Each property or element takes a character.
   if (text.length > maxMembers) checkExtent(text, maxDepth, maxMembers)
   let value: unknown
@@ -102,6 +103,7 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number): J
     const where = position === undefined ? '' : ` (at character ${position})`
     throw invalidJson(`The body is not valid JSON${where}`)
   }
+  checkExact(text, path)
   // Without a backslash no text holds U+0000 or half of a surrogate pair.
   const isPlain = !text.includes('\\') && text.isWellFormed()
   if (isPlain && isValidJson(value, maxDepth)) return value

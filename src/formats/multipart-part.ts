@@ -87,7 +87,7 @@ export class PartReader {
     const names = namesOf(name)
     if (JSON_TYPE.test(type)) {
       const depth = Math.max(1, limits.depth - names.length)
-      return { json: parseJson(text(), depth, limits.members) }
+      return { json: parseJson(text(), depth, limits.members, names.join('.')) }
     }
     if (!xml.types.includes(type)) return undefined
     const shape = shapeOf(this.#findField(name))

@@ -1,9 +1,9 @@
 // `application/x-ndjson`: one JSON value on each line.
 import type { Json } from '../base/values.ts'
-import { AnyHttpError, HttpError } from '../errors.ts'
 import { printBatches } from './chunks.ts'
 import type { Format, ReadContext, Representation } from './format.ts'
 import { parseJson, tooManyMembers } from './json.ts'
+import { locateLine } from './json-value.ts'
 import { readText } from './read-body.ts'
 
 /**
@@ -30,12 +30,7 @@ async function readNdjson(body: AsyncIterable<Uint8Array>, context: ReadContext)
     try {
       items.push(parseJson(line, depth, members))
     } catch (error) {
-      if (!(error instanceof HttpError)) throw error
-      const located = (message: string) => `Line ${at + 1}: ${message}`
-      throw new AnyHttpError(
-        error.status,
-        error.errors.map(entry => ({ ...entry, message: located(entry.message) })),
-      )
+      throw locateLine(error, at + 1)
     }
     context.lines?.push(at + 1)
   }

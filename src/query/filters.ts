@@ -16,7 +16,7 @@ import {
   isFilterable,
   unknownField,
 } from '../schema/fields.ts'
-import { parseScalars } from '../schema/scalars.ts'
+import { inexactReason, parseScalars } from '../schema/scalars.ts'
 import type { Filter, Operator } from '../store/filter.ts'
 import {
   findOperator,
@@ -146,8 +146,8 @@ export function readValues(
   for (const text of parts) {
     const found = parseFilterValues(text, field, pattern)
     if (found.length === 0) {
-      const shown = JSON.stringify(text.slice(0, 64))
-      add(`${name} must be ${describeValue(field)}, not ${shown}`, 'invalid_value')
+      const [what, type] = explainValue(text, field)
+      add(`${name} ${what}`, type)
     }
     values.push(...found)
   }
@@ -168,6 +168,16 @@ function parseFilterValues(text: string, field: Field, pattern = false): Scalar[
   const [value] = parseScalars(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
   const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
   return Number.isNaN(time) ? [] : [printInstant(time)]
+}
+
+/** Says why a text is no value of a filter. */
+function explainValue(text: string, field: Field): readonly [what: string, type: ErrorType] {
+  const inexact = inexactReason(text, field)
+  if (inexact !== undefined) return [inexact, 'inexact_number']
+  return [
+    `must be ${describeValue(field)}, not ${JSON.stringify(text.slice(0, 64))}`,
+    'invalid_value',
+  ]
 }
 
 /** Describes the value of a filter: a day will do for a moment. */
@@ -207,9 +217,8 @@ export function readBound(
   }
   const [value] = parseFilterValues(text, known)
   if (value === undefined) {
-    const shown = JSON.stringify(text.slice(0, 64))
-    const message = `${name} must be ${describeValue(known)}, not ${shown}`
-    issues.push({ message, field: name, type: 'invalid_value' })
+    const [what, type] = explainValue(text, known)
+    issues.push({ message: `${name} ${what}`, field: name, type })
     return undefined
   }
   if (name !== 'until' || !isDate(text)) return { path: [field], operator, values: [value] }

@@ -1,6 +1,7 @@
 // Filters as objects, with `or`, `and` and `not` → a tree of conditions. Programs pass them, row policies return them, and
 // the parameter `where` has one as JSON.
 
+import { describeInexact, findInexact } from '../base/exact-numbers.ts'
 import { toPath } from '../base/paths.ts'
 import { isObject, isScalar, namesOf } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
@@ -63,6 +64,13 @@ export function parseWhere(
   } catch {
     const message = `${WHERE} is not valid JSON. Send an object such as {"or":[{"color":"red"},{"price":{"lt":1000}}]}, percent-encoded`
     issues.push({ message, field: WHERE, type: 'invalid_value' })
+    return { filters: [], count: 0 }
+  }
+  const inexact = findInexact(text)
+  if (inexact) {
+    const field = join(WHERE, inexact.path).slice(0, 128)
+    const message = `${field} ${describeInexact(inexact.digits)}`
+    issues.push({ message, field, type: 'inexact_number' })
     return { filters: [], count: 0 }
   }
   return readWhere(value, WHERE, scope, limits, issues)

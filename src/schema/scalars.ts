@@ -1,5 +1,6 @@
 // Single values of a field: parses them from text, compares them by the kind of the field.
 import { isDate, isDateTime, parseInstant } from '../base/dates.ts'
+import { describeInexact, isInexact } from '../base/exact-numbers.ts'
 import { compareText, type Json, type Scalar } from '../base/values.ts'
 import { type Field, type Kind, TYPE_OF_KIND } from './fields.ts'
 
@@ -43,13 +44,24 @@ export function parseScalars(text: string, field: Field): Scalar[] {
   return [value]
 }
 
+/** Says why a text is no value of a field: JavaScript would round the number. `undefined` where the reason is another. */
+export function inexactReason(text: string, field: Field): string | undefined {
+  return isInexact(text) && takesNumbers(field) ? describeInexact(text) : undefined
+}
+
+function takesNumbers({ kind, element, options = [] }: Field): boolean {
+  if (kind === 'array') return element !== undefined && takesNumbers(element)
+  return kind === 'number' || kind === 'integer' || options.some(takesNumbers)
+}
+
 function parseScalar(text: string, kind: Kind): Scalar | undefined {
   switch (kind) {
     case 'string':
     case 'any':
       return text
     case 'number':
-      return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined
+      if (!NUMBER.test(text) || isInexact(text)) return undefined
+      return Number.isFinite(Number(text)) ? Number(text) : undefined
     case 'integer':
       return INTEGER.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
     case 'boolean':

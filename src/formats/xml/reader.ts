@@ -5,7 +5,7 @@ import type { Item, Json } from '../../base/values.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
-import { parseScalars } from '../../schema/scalars.ts'
+import { inexactReason, parseScalars } from '../../schema/scalars.ts'
 import { checkJson, checkName, valueIssue } from '../json-value.ts'
 import type { Type, XmlShape } from './shape.ts'
 import { checkXml, isBlank, readText } from './syntax.ts'
@@ -175,10 +175,13 @@ function readName({ name, attributes }: Element, path: string, issues: Issue[]):
 function readScalar(text: string, field: Field, path: string, issues: Issue[]): Json {
   // The schema's message lists the choices.
   const { choices: _, ...open } = field
-  const [value] = parseScalars(text.trim(), open)
+  const trimmed = text.trim()
+  const [value] = parseScalars(trimmed, open)
   if (value !== undefined) return value
-  const got = JSON.stringify(text.slice(0, 64))
-  issues.push(valueIssue(path, `must be ${describeField(field)}, not ${got}`, 'invalid_type'))
+  const inexact = inexactReason(trimmed, field)
+  const what =
+    inexact ?? `must be ${describeField(field)}, not ${JSON.stringify(text.slice(0, 64))}`
+  issues.push(valueIssue(path, what, inexact === undefined ? 'invalid_type' : 'inexact_number'))
   return text
 }
 

@@ -1,0 +1,65 @@
+// Whole numbers that JavaScript rounds: 9007199254740993 is read as 9007199254740992.
+
+/** Most texts hold no number that could be one. */
+const MANY_DIGITS = /\d{16}/
+const WHOLE = /^[+-]?0*(\d{16,})$/
+
+/** Whether a text is a whole number that is another one as a JavaScript number. One with a fraction or an exponent is not. */
+export function isInexact(text: string): boolean {
+  const digits = WHOLE.exec(text)?.[1]
+  return digits !== undefined && String(Number(digits)) !== digits
+}
+
+/** A number of a JSON text. */
+export interface FoundNumber {
+  /** The dotted path of the number; empty where it is the whole value. */
+  readonly path: string
+  readonly digits: string
+}
+
+const NUMBER = /-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/iy
+
+/** Finds the first number that {@link isInexact} in a text that is valid JSON. */
+export function findInexact(json: string): FoundNumber | undefined {
+  if (!MANY_DIGITS.test(json)) return undefined
+  // Of each level the place in a list, or `~` where the name of the present property stands.
+  const levels: number[] = []
+  let quoted = 0
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at]
+    const top = levels.length - 1
+    if (char === '"') {
+      quoted = at
+      at = endOfString(json, at)
+    } else if (char === ':') levels[top] = ~quoted
+    else if (char === '[' || char === '{') levels.push(0)
+    else if (char === ']' || char === '}') levels.pop()
+    else if (char === ',') levels[top] = (levels[top] ?? 0) + 1
+    else if (char !== undefined && (char === '-' || (char >= '0' && char <= '9'))) {
+      NUMBER.lastIndex = at
+      const [digits = char] = NUMBER.exec(json) ?? []
+      if (digits.length >= 16 && isInexact(digits)) return { path: toPath(json, levels), digits }
+      at += digits.length - 1
+    }
+  }
+  return undefined
+}
+
+function endOfString(json: string, start: number): number {
+  let at = start + 1
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+  return at
+}
+
+function toPath(json: string, levels: readonly number[]): string {
+  const names = levels.map(level =>
+    level < 0 ? JSON.parse(json.slice(~level, endOfString(json, ~level) + 1)) : level,
+  )
+  return names.join('.')
+}
+
+/** Says what is wrong with such a number, to follow the name of its property. */
+export function describeInexact(digits: string): string {
+  const rounded = String(Number(digits)).slice(0, 64)
+  return `must be a number that JavaScript does not round, not ${digits.slice(0, 64)}. Send a string, or ${rounded}`
+}
