@@ -325,3 +325,36 @@ it('a scheme that asks for what is invalid', async () => {
   expect(answer.status).toBe(500)
   expect(heard).toEqual([expect.stringContaining('A call of sessions failed: ')])
 })
+
+it.each([
+  [403, 'mine', 'Forbidden'],
+  [507, undefined, 'Insufficient Storage'],
+] as const)(
+  "a store of one's own throws a %d: its words name nothing either",
+  async (status, type, phrase) => {
+    const create = () => {
+      throw new HttpError(status, [{ message: 'My secret', field: 'key', ...(type && { type }) }])
+    }
+    const secrets = defineCollection({
+      name: 'secrets',
+      schema: z.object({ key: z.string() }),
+      store: { ...memoryStore(), create, createAll: create },
+      operations: [],
+    })
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+      hooks: {
+        before: {
+          create: async ({ collection }) => {
+            await collection(secrets).create({ key: '' })
+          },
+        },
+      },
+    })
+    const api = defineApi({ collections: { cars, secrets }, onError: () => undefined })
+    const answer = await post(api, 'cars', RED)
+    expect(answer.json).toEqual({ errors: [{ message: phrase, code: status }] })
+  },
+)

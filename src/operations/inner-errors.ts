@@ -1,6 +1,5 @@
 // Errors of calls within hooks and actions: what goes on of one that the program does not catch. Its client has sent
 // nothing of what the call was given, and may not know of the collection that it calls.
-import { STATUS_CODES } from 'node:http'
 import { AnyHttpError, ERROR_TYPES, HttpError } from '../errors.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import type { OperationContext } from './context.ts'
@@ -61,19 +60,16 @@ function isInvalid(thrown: unknown): thrown is HttpError {
   return thrown.errors.some(({ type }) => type !== 'unknown_reference')
 }
 
-/** Leaves out what an error tells of a collection that no request reaches. */
+const TYPES: Readonly<Record<number, Readonly<Record<string, string>>>> = ERROR_TYPES
+
+/** Leaves out what an error tells of a collection that no request reaches: only descriptions of its types are left. */
 function hideNames(thrown: unknown, called: CollectionDefinition | undefined): unknown {
   if (!(thrown instanceof HttpError) || !called || called.addressable) return thrown
   const { status, errors, headers } = thrown
-  const types = [...new Set(errors.map(({ type }) => type))]
-  const hidden = types.map(type => ({ message: describe(status, type), ...(type && { type }) }))
-  return new AnyHttpError(status, hidden, { headers, cause: thrown })
-}
-
-const TYPES: Readonly<Record<number, Readonly<Record<string, string>>>> = ERROR_TYPES
-
-/** Describes a type of errors; there is no message behind the description that says more. */
-function describe(status: number, type = ''): string {
-  const text = TYPES[status]?.[type] ?? STATUS_CODES[status] ?? ''
-  return text.replaceAll(/ `message` [^.]*\./g, '')
+  const issues = [...new Set(errors.map(({ type = '' }) => type))].flatMap(type => {
+    const description = TYPES[status]?.[type]
+    // There is no message besides the description that says more.
+    return description ? [{ message: description.replaceAll(/ `message` [^.]*\./g, ''), type }] : []
+  })
+  return new AnyHttpError(status, issues, { headers, cause: thrown })
 }
