@@ -25,6 +25,7 @@ import {
   invalidToken,
   toPrincipal,
 } from './bearer-token.ts'
+import { RemoteKeys } from './remote-keys.ts'
 import type { BasePrincipal, Principal, Scheme } from './scheme.ts'
 
 export interface BearerJwtOptions<P extends BasePrincipal = Principal> {
@@ -36,7 +37,7 @@ export interface BearerJwtOptions<P extends BasePrincipal = Principal> {
    * token (RFC 8707). Clients must be told of any other audience.
    */
   readonly audience?: string | readonly string[] | undefined
-  /** The address of the issuer's keys (RFC 7517 §5). They are fetched when needed, and again for an unknown `kid`. */
+  /** The address of the issuer's keys (RFC 7517 §5). They are fetched when needed, again after `cache`, and for an unknown `kid`. */
   readonly jwksUri?: string | undefined
   /** The issuer's public keys, as JWKs. */
   readonly keys?: readonly Readonly<Record<string, unknown>>[] | undefined
@@ -49,8 +50,16 @@ export interface BearerJwtOptions<P extends BasePrincipal = Principal> {
   readonly typ?: readonly string[] | undefined
   /** How many seconds clocks may differ, for `exp` and `nbf`. Default 5. */
   readonly tolerance?: number | undefined
-  /** How many seconds a checked token is cached, at most until its `exp`. Default 60; 0 for none. */
+  /**
+   * How many seconds a checked token is cached, at most until its `exp`. Keys of that age are fetched again, at least 5 s
+   * after the last fetch. Default 60; 0 caches no token.
+   */
   readonly cache?: number | undefined
+  /**
+   * For how many seconds older keys serve while the issuer answers with none, for `jwksUri`. Keys that came without one
+   * end it at once. Default 3,600; 0: what cannot be fetched is a 503.
+   */
+  readonly staleKeys?: number | undefined
   /** Default `api`. */
   readonly realm?: string | undefined
   /** Builds the principal of the claims. Default: from `sub` and `scope`. `undefined` is answered 401. */
@@ -59,10 +68,6 @@ export interface BearerJwtOptions<P extends BasePrincipal = Principal> {
 
 const ALGORITHMS: readonly string[] =
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
-
-const FETCH_TIMEOUT_MS = 2000
-/** How long after a fetch of keys an unknown `kid` causes the next one. */
-const FETCH_COOLDOWN_MS = 1000
 
 /** The compact serialization of a JWS (RFC 7515 §7.1): base64url without padding. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -83,14 +88,13 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   checkJwtOptions(options)
   const types = options.typ?.map(normalizeType) ?? ['at+jwt', 'jwt', undefined]
   const known = createTokenCache<Principal>()
-  let ready: ReturnType<typeof prepare> | undefined
+  let ready: Promise<Prepared> | undefined
   const open = () => {
     ready ??= prepare(options)
     return ready
   }
 
-  async function verify(token: string, baseUrl: string): Promise<Jose.JWTVerifyResult> {
-    const { jose, keys } = await open()
+  async function verify({ jose, keys }: Prepared, token: string, baseUrl: string) {
     try {
       return await jose.jwtVerify(token, keys, {
         issuer,
@@ -106,8 +110,8 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     }
   }
 
-  async function check(token: string, baseUrl: string): Promise<Principal> {
-    const { payload, protectedHeader } = await verify(token, baseUrl)
+  async function check(prepared: Prepared, token: string, baseUrl: string, key: string) {
+    const { payload, protectedHeader } = await verify(prepared, token, baseUrl)
     const { typ } = protectedHeader
     if (!types.includes(typ === undefined ? undefined : normalizeType(typ)))
       throw invalidToken('The JWT is not an access token')
@@ -115,15 +119,23 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     if (!principal) throw invalidToken('The access token names no principal')
     const { exp = 0 } = payload
     if (!Number.isFinite(exp)) throw invalidToken('The access token has no date of expiry')
-    const lifetime = Math.min(cache * 1000, exp * 1000 - Date.now())
-    if (cache > 0) known.set(token + baseUrl, principal, lifetime)
+    const { remote } = prepared
+    const lifetime = Math.min(
+      cache * 1000,
+      exp * 1000 - Date.now(),
+      remote?.lifetime ?? Number.POSITIVE_INFINITY,
+    )
+    if (cache > 0) known.set(key, principal, lifetime)
     return principal
   }
 
   const needsBaseUrl = audience === undefined
   return createBearerScheme({ ...options, needsBaseUrl, open }, async (token, baseUrl) => {
     if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
-    return known.get(token + baseUrl) ?? check(token, baseUrl)
+    const prepared = await open()
+    // Before the token is verified: keys that come meanwhile end what was verified by others.
+    const key = `${token}${baseUrl} ${prepared.remote?.generation}`
+    return known.get(key) ?? check(prepared, token, baseUrl, key)
   })
 }
 
@@ -136,16 +148,21 @@ const RULES: Rules<BearerJwtOptions> = {
   typ: listOf(TEXT, 1),
   tolerance: NOT_NEGATIVE,
   cache: NOT_NEGATIVE,
+  staleKeys: NOT_NEGATIVE,
   realm: TEXT,
   principal: FUNCTION,
 }
 
 function checkJwtOptions(options: BearerJwtOptions) {
   checkOptions('bearerJwt', options, RULES)
-  const { jwksUri, keys } = options
+  const { jwksUri, keys, staleKeys } = options
   assertValid(
     (jwksUri === undefined) !== (keys === undefined),
     'bearerJwt needs either jwksUri or keys',
+  )
+  assertValid(
+    staleKeys === undefined || jwksUri !== undefined,
+    'bearerJwt: staleKeys is for jwksUri: the list in keys is never fetched. Leave staleKeys out',
   )
   for (const { kty } of keys ?? []) {
     assertValid(kty !== undefined, 'bearerJwt: keys must be JWKs; use exportJWK() of jose')
@@ -153,16 +170,27 @@ function checkJwtOptions(options: BearerJwtOptions) {
   }
 }
 
-async function prepare({ jwksUri = '', keys }: BearerJwtOptions) {
+type Prepared = Awaited<ReturnType<typeof prepare>>
+
+async function prepare({ jwksUri, keys = [], cache = 60, staleKeys = 3600 }: BearerJwtOptions) {
   const jose = await loadJose()
-  const set = keys
-    ? // jose checks the members of a JWK when it uses the key.
-      jose.createLocalJWKSet({ keys: [...keys] as Jose.JWK[] })
-    : jose.createRemoteJWKSet(new URL(jwksUri), {
-        timeoutDuration: FETCH_TIMEOUT_MS,
-        cooldownDuration: FETCH_COOLDOWN_MS,
-      })
-  return { jose, keys: withOutage(jose, set) }
+  // jose checks the members of a JWK when it uses the key.
+  const build = (set: unknown) => jose.createLocalJWKSet(set as Jose.JSONWebKeySet)
+  if (jwksUri === undefined)
+    return { jose, keys: withOutage(jose, build({ keys })), remote: undefined }
+  const times = { maxAge: cache * 1000, staleTime: staleKeys * 1000 }
+  const remote = new RemoteKeys(jwksUri, { build, ...times })
+  const find: Jose.JWTVerifyGetKey = async (header, token) => {
+    const set = await remote.get()
+    try {
+      return await set(header, token)
+    } catch (error) {
+      if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error
+      const newer = await remote.getNewer()
+      return newer(header, token)
+    }
+  }
+  return { jose, keys: withOutage(jose, find), remote }
 }
 
 async function loadJose(): Promise<typeof Jose> {

@@ -1,11 +1,22 @@
 // Who may do what (promises 18 and 19): tokens that are not what they seem, scopes, challenges.
 
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer, request as tlsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import * as jose from 'jose'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
 import {
@@ -752,13 +763,21 @@ describe('a principal with read but without download', () => {
 
 describe('keys', () => {
   let server: Server
-  let served: { keys: jose.JWK[] } | undefined
+  let served: { keys: jose.JWK[] } | string | undefined
   let fetched = 0
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
+  /** Lets seconds pass, for the cache and for tokens. */
+  const pass = (seconds: number) => vi.advanceTimersByTime(seconds * 1000)
+  afterEach(() => {
+    vi.useRealTimers()
+    served = undefined
+  })
   let address = ''
   beforeAll(async () => {
     server = createServer((_, response) => {
       fetched++
-      if (served) response.end(JSON.stringify(served))
+      if (served !== undefined)
+        response.end(typeof served === 'string' ? served : JSON.stringify(served))
       else response.writeHead(500).end('down')
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -778,20 +797,105 @@ describe('keys', () => {
     expect(await down.text()).not.toMatch(/127\.0\.0\.1|keys|JWKS/)
 
     served = { keys: [jwk] }
+    pass(5)
     expect(await status(first)).toBe(200)
 
     const rotated = await jose.exportJWK(other.publicKey)
     served = { keys: [{ ...rotated, kid: 'new', alg: 'RS256' }] }
+    pass(5)
     const second = await token({ header: { kid: 'new' }, key: other.privateKey })
-    await expect.poll(() => status(second), { timeout: 60_000 }).toBe(200)
+    expect(await status(second)).toBe(200)
 
     fetched = 0
     for (let at = 0; at < 50; at++) await status(await token({ header: { kid: `unknown-${at}` } }))
-    expect(fetched).toBeLessThanOrEqual(2)
+    expect(fetched).toBe(0)
+    pass(5)
+    for (let at = 0; at < 50; at++) await status(await token({ header: { kid: `unknown-${at}` } }))
+    expect(fetched).toBe(1)
 
     served = undefined
     // What is known still counts while the keys cannot be fetched.
     expect(await status(second)).toBe(200)
+  })
+
+  /** Another token each time: none is cached. */
+  const fresh = () => token({ claims: { jti: randomUUID(), exp: seconds() + 600 } })
+
+  test('of the issuer are asked for again after cache, by one fetch; what they lack ends at once', async () => {
+    const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri: address })])
+    const status = async (text: string) => (await ask(api, 'GET', '/', `Bearer ${text}`)).status
+    served = { keys: [jwk] }
+    fetched = 0
+    const kept = await fresh()
+    expect(await status(kept)).toBe(200)
+    pass(59)
+    expect(await status(await fresh())).toBe(200)
+    expect(fetched).toBe(1)
+    served = { keys: [] }
+    pass(1)
+    // A cached token ends with its key, and twenty requests cause one fetch.
+    const all = [kept, ...(await Promise.all(Array.from({ length: 19 }, fresh)))]
+    expect(new Set(await Promise.all(all.map(status)))).toEqual(new Set([401]))
+    expect(fetched).toBe(2)
+  })
+
+  test('that came by an unknown kid end what was verified without them', async () => {
+    const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri: address })])
+    const status = async (text: string) => (await ask(api, 'GET', '/', `Bearer ${text}`)).status
+    served = { keys: [jwk] }
+    const kept = await fresh()
+    expect(await status(kept)).toBe(200)
+    served = { keys: [{ ...(await jose.exportJWK(other.publicKey)), kid: 'new', alg: 'RS256' }] }
+    pass(5)
+    expect(await status(kept)).toBe(200)
+    expect(await status(await token({ header: { kid: 'new' }, key: other.privateKey }))).toBe(200)
+    expect(await status(kept)).toBe(401)
+  })
+
+  test.each([
+    ['an hour', undefined, 3660],
+    ['as staleKeys says', 100, 160],
+    ['not at all by 0', 0, 60],
+  ])('serve while the issuer is down: %s', async (_, staleKeys, seconds) => {
+    const options = { issuer: ISSUER, audience: AUDIENCE, jwksUri: address }
+    const api = apiOf([bearerJwt({ ...options, ...(staleKeys !== undefined && { staleKeys }) })])
+    const status = async () => (await ask(api, 'GET', '/', `Bearer ${await fresh()}`)).status
+    served = { keys: [jwk] }
+    expect(await status()).toBe(200)
+    served = undefined
+    fetched = 0
+    if (seconds > 60) {
+      pass(60)
+      expect(await status()).toBe(200)
+      pass(seconds - 61)
+      expect(await status()).toBe(200)
+      // An unknown kid may be that of a new key.
+      const unknown = await token({ header: { kid: 'x' } })
+      expect((await ask(api, 'GET', '/', `Bearer ${unknown}`)).status).toBe(503)
+      pass(1)
+    } else pass(60)
+    expect(await status()).toBe(503)
+    expect(fetched).toBeGreaterThan(0)
+    // Back, without the key: the old set is of no use any more.
+    served = { keys: [] }
+    pass(5)
+    await status()
+    await expect.poll(status).toBe(401)
+  })
+
+  test.each(['{"keys":1}', 'no json', '[]'])('%s is as if the issuer were down', async text => {
+    const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri: address })])
+    const status = async () => (await ask(api, 'GET', '/', `Bearer ${await fresh()}`)).status
+    served = { keys: [jwk] }
+    expect(await status()).toBe(200)
+    served = text
+    pass(60)
+    expect(await status()).toBe(200)
+  })
+
+  test('in a list are never fetched', () => {
+    const options = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk], staleKeys: 5 }
+    expect(() => bearerJwt(options)).toThrow('bearerJwt: staleKeys is for jwksUri')
   })
 
   test.each([
