@@ -67,11 +67,26 @@ function toState(policy: Policy, points: number, milliseconds: number): State {
 const pending = new Deadlines()
 
 async function askLimiter(
-  { timeout, whenDown }: RateLimit,
+  limit: RateLimit,
   policy: Policy,
   limiter: Limiter,
   key: string,
 ): Promise<State | undefined> {
+  try {
+    return await consume(limit, policy, limiter, `${policy.name}:${key}`)
+  } catch (error) {
+    if (limit.whenDown === 'open') return undefined
+    throw error
+  }
+}
+
+/** Counts one in the store of a limiter. @throws HttpError 503 while that is down */
+async function consume(
+  { timeout }: RateLimit,
+  policy: Policy,
+  limiter: Limiter,
+  key: string,
+): Promise<State> {
   const stateOf = (points: number, { msBeforeNext }: LimiterResult) =>
     toState(policy, points, msBeforeNext)
   const toUnavailable = (cause?: unknown) => {
@@ -80,12 +95,10 @@ async function askLimiter(
     return new HttpError(503, [{ message, type: 'unavailable' }], { headers, cause })
   }
   try {
-    const answer = limiter.consume(`${policy.name}:${key}`)
-    const result = await pending.within(answer, timeout, toUnavailable)
+    const result = await pending.within(limiter.consume(key), timeout, toUnavailable)
     return stateOf(Math.max(0, result.remainingPoints), result)
   } catch (thrown) {
     if (isResult(thrown)) return stateOf(-1, thrown)
-    if (whenDown === 'open') return undefined
     throw toUnavailable(thrown)
   }
 }
@@ -108,10 +121,11 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
   let error: HttpError | undefined
   for (const policy of limit.policies) {
     const now = performance.now()
-    const window = policy.failedLogins.add(address, now)
-    windows.push(window)
-    if (window.used <= policy.points) continue
-    const state = toState(policy, policy.points - window.used, window.end - now)
+    const refused = policy.refusedLogins.find(address, now)
+    const window = refused ?? policy.failedLogins.add(address, now)
+    if (!refused) windows.push(window)
+    if (!refused && window.used <= policy.points) continue
+    const state = toState(policy, -1, window.end - now)
     error = tooManyRequests(limit, state, [state])
     break
   }
@@ -119,6 +133,20 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
     for (const window of windows) window.used--
   }
   return { error, undo }
+}
+
+/**
+ * Counts a failed login in the stores that servers share. An address that has none left there is refused here too, until
+ * its window ends. While a store is down, each server counts alone.
+ */
+export async function shareFailedLogin(limit: RateLimit, address: string): Promise<void> {
+  const counts = limit.policies.map(async policy => {
+    const { limiter, name, refusedLogins } = policy
+    if (!limiter) return
+    const { remaining, left } = await consume(limit, policy, limiter, `login:${name}:${address}`)
+    if (remaining === 0) refusedLogins.set(address, performance.now(), left)
+  })
+  await Promise.allSettled(counts)
 }
 
 function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): HeaderList {

@@ -2,13 +2,13 @@
 
 import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import { countLogin } from './count-against-limits.ts'
+import { countLogin, shareFailedLogin } from './count-against-limits.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /**
  * Verifies credentials at most as often as the limit allows failed logins. A login counts as failed
  * until it succeeds, so that logins sent together are limited like logins sent one by one. It counts
- * while it runs, also where the client goes away: it may be guessing.
+ * while it runs, also where the client goes away: it may be guessing. Once it has failed, shared limiters count it too.
  * @param hasCredentials whether the request has a header in which credentials may stand.
  * @param verify returns the principal, `undefined` without credentials; throws HttpError 401 for wrong ones.
  * @throws HttpError 429, and what `verify` throws.
@@ -27,7 +27,8 @@ export async function verifyThrottled<T>(
   // Without such a header most requests are anonymous: they count once they are known to be logins.
   if (failed || (!isRejected && outcome.value !== undefined)) login ??= countLogin(limit, address)
   if (login?.error) throw login.error
-  if (!failed) login?.undo()
+  if (failed) await shareFailedLogin(limit, address)
+  else login?.undo()
   if (isRejected) throw outcome.reason
   return outcome.value
 }

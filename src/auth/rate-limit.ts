@@ -45,7 +45,7 @@ export type RateLimitPolicy = {
       /** Seconds: a whole number from 1. */
       readonly window: number
     }
-  /** Counts in a store that several nodes share: `new RateLimiterRedis({ storeClient, points, duration })`. */
+  /** Counts requests, and failed logins under keys that begin with `login:`, in a store that several nodes share: `new RateLimiterRedis({ storeClient, points, duration })`. */
   | { readonly limiter: Limiter }
 )
 
@@ -70,8 +70,10 @@ export interface Policy {
   /** Counts the requests in a shared store; without one `counter` counts them here. */
   readonly limiter: Limiter | undefined
   readonly counter: WindowCounter
-  /** Counts failed logins by address, always in this process. */
+  /** Counts failed logins by address in this process. */
   readonly failedLogins: WindowCounter
+  /** The addresses that have no login left in the store of `limiter`. */
+  readonly refusedLogins: WindowCounter
 }
 
 /** The options checked, the counters created. */
@@ -140,5 +142,6 @@ function buildPolicy(options: RateLimitPolicy): Policy {
     limiter,
     counter: new WindowCounter(duration),
     failedLogins: new WindowCounter(duration),
+    refusedLogins: new WindowCounter(duration),
   }
 }

@@ -37,6 +37,19 @@ export class WindowCounter {
     return window
   }
 
+  /** Finds the window of a key that lasts. */
+  find(key: string, now: number): CountedWindow | undefined {
+    const window = this.#windows.get(key)
+    return window && window.end > now ? window : undefined
+  }
+
+  /** Has a window of a key end after some milliseconds: it began elsewhere, and lasts no longer than others. */
+  set(key: string, now: number, left: number): void {
+    this.#removeEnded(now)
+    this.#windows.delete(key)
+    this.#windows.set(key, { used: 1, end: now + left })
+  }
+
   /** How many windows are kept. */
   get size(): number {
     return this.#windows.size

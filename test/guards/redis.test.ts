@@ -11,10 +11,11 @@ const missing = !(await hasRedis())
 if (missing && process.env.CI === 'true') throw new Error('There is no redis-server')
 if (missing) console.warn('Skipped: there is no redis-server')
 
-/** The ports of one process: an api that refuses while Redis is down, and one that does not. */
+/** The ports of one process: an api that refuses while Redis is down, one that does not, and one with logins. */
 interface Ports {
   readonly closed: number
   readonly open: number
+  readonly login: number
 }
 
 const LIMIT = 30
@@ -112,5 +113,49 @@ describe.skipIf(missing)('two servers and one Redis', () => {
       redis.thaw()
     }
     await expectRecovered()
+  })
+
+  describe('logins that fail', () => {
+    /** Logs in at a server, from an address of its own for each test. */
+    async function logIn(at: number, address: string, password = 'wrong'): Promise<number> {
+      const authorization = `Basic ${btoa(`ann:${password}`)}`
+      const headers = { authorization, 'x-forwarded-for': address }
+      const { status } = await fetch(`http://127.0.0.1:${nodes[at]?.login}/cars`, { headers })
+      return status
+    }
+
+    /** Guesses at both servers by turns until both refuse. @returns how many guesses were verified. */
+    async function guess(address: string): Promise<number> {
+      let verified = 0
+      for (let refused = 0, at = 0; refused < 2; at++) {
+        const status = await logIn(at % 2, address)
+        refused = status === 429 ? refused + 1 : 0
+        if (status === 401) verified++
+      }
+      return verified
+    }
+
+    test('count together, by address: one more guess at the other server', async () => {
+      expect(await guess('192.0.2.1')).toBe(LIMIT + 1)
+      expect(await logIn(0, '192.0.2.1', 'right')).toBe(429)
+      expect(await logIn(1, '192.0.2.2', 'right')).toBe(200)
+      expect(await logIn(1, '192.0.2.2')).toBe(401)
+    })
+
+    test('sent together reach the limit of each server at most', async () => {
+      const sent = Array.from({ length: 4 * LIMIT }, (_, at) => logIn(at % 2, '192.0.2.3'))
+      const verified = (await Promise.all(sent)).filter(status => status === 401)
+      expect(verified.length).toBeLessThanOrEqual(2 * LIMIT)
+      expect(await guess('192.0.2.3')).toBe(0)
+    })
+
+    test('are counted by each server while Redis is down', async () => {
+      await redis.stop()
+      try {
+        expect(await guess('192.0.2.4')).toBe(2 * LIMIT)
+      } finally {
+        await redis.start()
+      }
+    })
   })
 })
