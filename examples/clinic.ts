@@ -201,6 +201,7 @@ const session: Scheme<Member> = {
 export const api = defineApi({
   title: 'Clinics',
   pages: html,
+  signIn: '/v2/users/login', // a browser asks for its form, and comes back with the cookie
   access: { root: 'public' },
   rateLimit: { policies: [{ limit: 600, window: 60 }] },
   schemes: [session],

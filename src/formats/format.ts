@@ -48,6 +48,8 @@ export type Representation =
       readonly data: Json
       /** The data as JSON, where it is printed already. */
       readonly text?: string | undefined
+      /** Whether a page shows the form of an action in its place. */
+      readonly isForm?: boolean
     }
   | {
       /** The content of a binary property, or a part of it. No format prints it. */

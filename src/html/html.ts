@@ -58,6 +58,7 @@ async function print(representation: Representation, request: PageRequest): Prom
     case 'list':
       return printListPage(representation, view)
     case 'document':
+      if (representation.isForm) return printActionPage(view)
       return view.kind === 'root' ? printRoot(view) : printDocument(representation, view)
     case 'errors':
       return printErrorPage(representation, view)
@@ -135,6 +136,19 @@ function printDeletedItem({ fields, data }: Of<'item'>, view: PageView): string 
 <p>This is what it was:</p>
 <div class="card">${printItem(data, fields)}</div>`,
     `${title} is deleted`,
+  )
+}
+
+/** Prints an action that no one has run yet: its form, open. */
+function printActionPage(view: PageView): string {
+  const { title, actions } = view
+  return printPage(
+    view,
+    actions.map(
+      action => markup`<h1>${title}</h1>
+${action.description !== undefined && markup`<p class="lead">${action.description}</p>`}
+<div class="card">${printForm({ action })}</div>`,
+    ),
   )
 }
 

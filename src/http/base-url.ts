@@ -48,6 +48,21 @@ export function splitBase(base: string): { origin: string; path: string } {
     : { origin: base.slice(0, slash), path: base.slice(slash) }
 }
 
+/**
+ * Finds the address of a path of this api, such as `/api/cars?color=red`. Anything else is `undefined`: it might lead to
+ * another server.
+ */
+export function findOwnAddress(path: string, base: string): string | undefined {
+  // A browser reads a backslash as a slash, and leaves out tabs and line breaks.
+  const isPath = /^\/(?!\/)[^\\\x00-\x1f\x7f]*$/.test(path)
+  const own = splitBase(base)
+  const url = isPath && URL.canParse(path, PLACE) ? new URL(path, PLACE) : undefined
+  if (url?.origin !== PLACE || !`${url.pathname}/`.startsWith(`${own.path}/`)) return undefined
+  return own.origin + url.pathname + url.search + url.hash
+}
+
+const PLACE = 'http://localhost'
+
 /** Finds the value of the outermost of so many trusted proxies: each one appends its own at the end. */
 function findForwarded(text: string | undefined, hops: number): string | undefined {
   const values = text?.split(',') ?? []

@@ -1,8 +1,16 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 
-import { type Awaitable, freezeDeep, type Item, isObject, type Json } from '../base/values.ts'
+import {
+  type Awaitable,
+  andThen,
+  freezeDeep,
+  type Item,
+  isObject,
+  type Json,
+} from '../base/values.ts'
 import { HttpError, type Issue, isFieldValue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
+import { findOwnAddress } from '../http/base-url.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
@@ -52,7 +60,7 @@ export function act(
     })
     if (!withHooks && hooks.after.has(action.name))
       await runAfter(context, toHookResult(context, outcome))
-    return addHeaders(await buildResult(context, action, outcome), outcome.headers)
+    return addCookies(context, await buildResult(context, action, outcome), outcome.headers)
   }
   if (isRead || context.idempotencyKey === undefined) return work()
   return runOncePerKey(context, work, answer =>
@@ -113,9 +121,34 @@ class CookieResponse implements ActionResponse {
   }
 }
 
-function addHeaders(result: OperationResult, headers: HeaderList = []): OperationResult {
-  if (headers.length === 0) return result
-  return { ...result, headers: [...result.headers, ...headers], isPrivate: true }
+/** The parameter that names the path to which a browser is led when it has its cookies. */
+export const NEXT_PARAMETER = 'next'
+
+/** Adds the cookies to an answer. A browser that sent a form is led on: to `next`, or to the root. */
+function addCookies(
+  context: OperationContext,
+  result: OperationResult,
+  cookies: HeaderList = [],
+): OperationResult {
+  if (cookies.length === 0) return result
+  const isPrivate = true
+  const { negotiated, preferences, suppressed, parameters, base } = context
+  if (!negotiated?.format.page || preferences.return !== undefined || suppressed)
+    return { ...result, headers: [...result.headers, ...cookies], isPrivate }
+  const next = parameters.find(({ name }) => name === NEXT_PARAMETER)?.value ?? ''
+  const location = findOwnAddress(next, base) ?? context.href({ kind: 'root', version: undefined })
+  return { status: 303, headers: ['Location', location, ...cookies], vary: VARY_PREFER, isPrivate }
+}
+
+/** Answers with the form of an action, for a page. @throws HttpError 404 */
+export function showForm(
+  context: OperationContext,
+  { name }: ActionDefinition,
+): Awaitable<OperationResult> {
+  const { id } = context.target
+  const found: Awaitable<unknown> = id === undefined ? requireParent(context) : requireItem(context)
+  const representation = { kind: 'document', name, data: null, isForm: true } as const
+  return andThen(found, () => ({ status: 200, headers: [], representation }))
 }
 
 /** Prepares the result of an action for `after` hooks: frozen, with write-only properties protected. */

@@ -8,9 +8,14 @@ import { printLink } from '../http/link.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import type { Route, RouteTarget } from '../model/compile/routes.ts'
-import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
+import type {
+  ActionDefinition,
+  ApiDefinition,
+  CollectionDefinition,
+} from '../model/types/definition.ts'
 import { printSchemaPath } from '../openapi/document.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
+import { showForm } from '../operations/actions.ts'
 import {
   authorize,
   collectionOf,
@@ -83,6 +88,20 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     answerOptions(route),
     respond,
   ])
+  const { action } = target
+  // A browser may follow a link to an action.
+  if (action && !methods.has('GET') && api.formats.some(({ page }) => page)) {
+    const formSteps = steps(
+      api.schemes.length > 0 && authorizeFor(action.name),
+      showFormOf(action),
+      respond,
+    )
+    const chooseForm: Step = context => {
+      context.negotiated = negotiate(context)
+      return context.negotiated?.format.page ? formSteps : refusal
+    }
+    for (const method of ['GET', 'HEAD']) byMethod.set(method, [...admit(method), chooseForm])
+  }
   // A form may name its method in its body: until that is read it may be any of them.
   if (target.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
@@ -177,9 +196,11 @@ function redirectForm(context: RequestContext): readonly Step[] | undefined {
   const { parameters, negotiated, suppressed } = context
   // A client that reads no status does not follow.
   if (parameters.length === 0 || !negotiated?.format.page || suppressed) return undefined
-  const query = tidyQuery(parameters)
-  if (query === undefined) return undefined
-  const href = context.hrefAsRequested(toCollectionContext(context).target)
+  const tidy = tidyQuery(parameters)
+  if (!tidy) return undefined
+  const { query, isSearch } = tidy
+  const { target } = toCollectionContext(context)
+  const href = context.hrefAsRequested(isSearch ? { ...target, kind: 'search' } : target)
   context.result = { status: 303, headers: ['Location', query === '' ? href : `${href}?${query}`] }
   return [respond]
 }
@@ -231,6 +252,17 @@ function operationStep(
     )
   }
   return step(perform, 400, 401, 403, 404, 409, 412, 413, 416, 422, 428, 503)
+}
+
+/** Shows the form of an action within the time for work. @throws HttpError 404, 503 */
+function showFormOf(action: ActionDefinition): Step {
+  return requested => {
+    const context = toCollectionContext(requested)
+    const result = context.runtime.workload.run(() => showForm(context, action), context.request)
+    return andThen(result, form => {
+      context.result = form
+    })
+  }
 }
 
 /** OPTIONS: the methods in headers, and what each takes and gives in the body. */

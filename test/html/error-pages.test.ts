@@ -125,10 +125,10 @@ describe('an edit that fails before its body is read', () => {
     expect(changesOn(page)).toEqual([])
   })
 
-  it('an action with input keeps its form', async () => {
+  it('the page of an action is its form', async () => {
     const { visit } = await lot()
     const { status, page } = await visit('/cars/1/repaint')
-    expect(status).toBe(405)
+    expect(status).toBe(200)
     expect(formOf(page, 'repaint').action).toBe('/cars/1/repaint')
   })
 })
@@ -318,7 +318,7 @@ describe('the page of a 401', () => {
     const { visit } = await lot({ schemes, signIn: '/login?from=cars' })
     const { status, page } = await visit('/cars/1')
     expect(status).toBe(401)
-    expect(linkOf(page, 'Sign in')).toBe('/login?from=cars')
+    expect(linkOf(page, 'Sign in')).toBe('/login?from=cars&next=%2Fcars%2F1')
     expect(
       (await visit('/cars/2', { headers: { authorization: `Basic ${btoa('ann:secret')}` } })).page,
     ).not.toContain('Sign in')

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
-import { defineApi, defineCollection, json, memoryStore, xml } from '../../src/index.ts'
+import { basic, defineApi, defineCollection, json, memoryStore, xml } from '../../src/index.ts'
 import { formOf, linkOf, textOf } from './reading.ts'
 
 const Car = z.object({
@@ -157,10 +157,58 @@ describe('an operator beside a value', () => {
       textOf(
         new RegExp(`<select[^>]* name="${name}\\[op\\]"[^>]*>(.*?)</select>`).exec(text)?.[1] ?? '',
       )
-    expect(offered('name')).toBe('contains begins with is is not')
+    expect(offered('name')).toBe('contains contains, as written begins with is is not')
     expect(offered('color')).toBe('is is not')
-    expect(offered('sold_to')).toBe('contains begins with is is not is empty')
+    expect(offered('sold_to')).toBe('contains, as written begins with is is not is empty')
     expect(offered('price')).toBe('')
+  })
+
+  it.each([
+    ['/v1/cars?name[op]=search&name=zoe&color=', '/v1/cars/search?q=zoe', ['Zoé']],
+    [
+      '/v1/cars?name[op]=search&name=O&color[op]=ne&color=blue',
+      '/v1/cars/search?q=O&color%5Bne%5D=blue',
+      ['Clio', 'Twingo'],
+    ],
+    ['/v1/cars/search?q=o&name[op]=search&name=ing', '/v1/cars/search?q=o+ing', ['Twingo']],
+    ['/v1/cars.html?name[op]=search&name=clio', '/v1/cars/search.html?q=clio', ['Clio']],
+    ['/v1/cars?name[op]=search&name=', '/v1/cars', ['Clio', 'Zoé', 'Twingo']],
+    ['/v1/cars/search?q=o&name[op]=search&name=', '/v1/cars/search?q=o', ['Clio', 'Zoé', 'Twingo']],
+  ])('%s is the search %s', async (sent, to, names) => {
+    const { moved, visit } = await lot()
+    expect(await moved(sent)).toBe(to)
+    const { page } = await visit(to)
+    expect(
+      [...page.matchAll(/data-label="name"[^>]*>(?:<a[^>]*>)?([^<]*)/g)].map(([, name]) => name),
+    ).toEqual(names)
+  })
+
+  it('offers the search of a field that is searched, and names the other ones', async () => {
+    const notes = (search: 'public' | readonly string[]) => {
+      const items = defineCollection({
+        name: 'notes',
+        schema: z.object({ title: z.string(), text: z.string(), author: z.string() }),
+        store: memoryStore(),
+        search: ['title', 'text'],
+        access: { list: 'public', search },
+      })
+      const schemes = [basic({ verify: id => ({ id }) })]
+      return defineApi({ collections: [items], pages: html, schemes })
+    }
+    const optionsOf = async (api: ReturnType<typeof notes>, name: string) => {
+      const answer = await api.fetch(
+        new Request('http://notes.example/notes', { headers: { accept: 'text/html' } }),
+      )
+      const select = new RegExp(`<select[^>]* name="${name}\\[op\\]"[^>]*>(.*?)</select>`)
+      return textOf(select.exec(await answer.text())?.[1] ?? '')
+    }
+    const words = 'contains, as written begins with is is not'
+    const open = notes('public')
+    expect(await optionsOf(open, 'title')).toBe(`contains, or text does ${words}`)
+    expect(await optionsOf(open, 'text')).toBe(`contains, or title does ${words}`)
+    expect(await optionsOf(open, 'author')).toBe(words)
+    const closed = notes(['staff'])
+    expect(await optionsOf(closed, 'title')).toBe(words)
   })
 
   it('shows the issue of its value at the input', async () => {

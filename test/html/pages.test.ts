@@ -78,7 +78,8 @@ const PAGES: readonly [name: string, path: () => string, status: number, title: 
   ['some fields of an item', () => `/v1/cars/${id}?fields=color`, 200, 'car …'],
   ['a sub-collection', () => `/v1/cars/${id}/options`, 200, 'options'],
   ['an action that reads', () => '/v1/cars/cheapest', 200, 'cheapest'],
-  ['an action by GET', () => `/v1/cars/${id}/buy`, 405, 'buy'],
+  ['an action by GET', () => `/v1/cars/${id}/buy`, 200, 'buy'],
+  ['an action of an unknown item by GET', () => '/v1/cars/0/buy', 404, 'Not found'],
   ['a bad filter', () => '/v1/cars?price[gte]=much', 400, 'cars'],
   ['an unknown item', () => '/v1/cars/0', 404, 'Not found'],
   ['an unknown path', () => '/v2/nothing', 404, 'Not found'],
@@ -241,6 +242,7 @@ describe('a list', () => {
     const values: Record<string, string> = {
       color: 'red',
       'price[lte]': '12000',
+      'model.name[op]': 'like',
       'model.name': 'l',
     }
     const moved = await ask(`${action}?${encode(filled(pairs, values))}`)

@@ -8,6 +8,7 @@ import { isWriter, type Representation } from '../../formats/format.ts'
 import type { HttpRequest } from '../../http/message.ts'
 import { findText, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
+import { printParameters } from '../../http/parameters.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import {
   type CollectionTarget,
@@ -17,6 +18,7 @@ import {
   type RouteTarget,
 } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
+import { NEXT_PARAMETER } from '../../operations/actions.ts'
 import { isKnown } from '../../operations/authorize.ts'
 import type { PageRequest, RequestContext } from '../../operations/context.ts'
 import { listBelow } from '../../operations/read/root.ts'
@@ -97,11 +99,22 @@ export async function buildPageView(
     versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
     formats:
       target.collection && representation.kind !== 'errors' ? listFormats(target, builder) : [],
-    signIn: api.signIn,
+    signIn: api.signIn && addNext(api.signIn, builder.href(target), context),
+    searched:
+      collection?.search && context.can(collection, 'search')
+        ? collection.search.map(path => path.join('.'))
+        : [],
     search:
       collection?.search && isList(target) ? builder.href(toList(target, 'search')) : undefined,
     findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
   }
+}
+
+/** Adds to the address where people sign in the path of the page to which they come back. */
+function addNext(signIn: string, href: string, { parameters }: RequestContext): string {
+  const query = parameters.map(({ raw }) => raw).join('&')
+  const next = printParameters([[NEXT_PARAMETER, query === '' ? href : `${href}?${query}`]])
+  return `${signIn}${signIn.includes('?') ? '&' : '?'}${next}`
 }
 
 /** Lists the items that a page shows. */
@@ -248,6 +261,8 @@ function listActions(
     const key = hasKey ? (findText(context.submitted, KEY_PARAMETER) ?? randomUUID()) : undefined
     return [{ name, kind, method, href: href(target), fields, choices, key }]
   })
+  const wanted = context.parameters.find(({ name }) => name === NEXT_PARAMETER)?.value
+  const next = wanted === undefined ? '' : `?${printParameters([[NEXT_PARAMETER, wanted]])}`
   const declared = action
     ? [action]
     : [...collection.actions.values()].filter(({ on }) => on === kind)
@@ -256,7 +271,7 @@ function listActions(
       name: action.name,
       kind: 'action',
       method: action.method,
-      href: href({ ...target, kind: 'action', action }),
+      href: href({ ...target, kind: 'action', action }) + (action.cookies ? next : ''),
       fields: action.inputFields,
       description: action.description,
     }),

@@ -2,7 +2,7 @@
 
 import type { ErrorEntry } from '../../errors.ts'
 import type { Parameter } from '../../http/parameters.ts'
-import { COLUMN_CONTROL, NO_VALUE, OPERATOR_CONTROL } from '../../query/form-query.ts'
+import { COLUMN_CONTROL, NO_VALUE, OPERATOR_CONTROL, SEARCH } from '../../query/form-query.ts'
 import { isGroupParameter } from '../../query/groups.ts'
 import { RESERVED } from '../../query.ts'
 import { type Field, isFilterable } from '../../schema/fields.ts'
@@ -62,9 +62,17 @@ function listFilters(view: PageView): FilterControl[] {
       return [{ label, inputs: [`${name}[gte]`, `${name}[lte]`].map(show), type }]
     const parents = view.choices.get(label)
     const isText = !choices && !named && field.kind !== 'array'
-    const compared = compareBy(name, listWords(field, isText), view)
+    const search = isText ? nameSearch(label, view) : []
+    const compared = compareBy(name, new Map([...search, ...listWords(field, isText)]), view)
     return [{ label, type: 'text', choices, parents, ...compared }]
   })
+}
+
+/** Names the search of a list for a field that is searched: it finds words in the other searched fields too. */
+function nameSearch(label: string, { searched }: PageView): readonly (readonly [string, string])[] {
+  if (!searched.includes(label)) return []
+  const others = searched.filter(name => name !== label)
+  return [[SEARCH, others.length === 0 ? 'contains' : `contains, or ${others.join(', ')} does`]]
 }
 
 /** Lists the operators that a field permits, as people say them. */
@@ -78,7 +86,7 @@ function listWords(field: Field, isText: boolean): ReadonlyMap<string, string> {
 }
 
 const WORDS: Partial<Readonly<Record<OperatorWord, string>>> = {
-  like: 'contains',
+  like: 'contains, as written',
   prefix: 'begins with',
   eq: 'is',
   ne: 'is not',

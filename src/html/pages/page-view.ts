@@ -81,6 +81,8 @@ export interface PageView {
   readonly formats: readonly PageLink[]
   /** Where people sign in. */
   readonly signIn: string | undefined
+  /** The dotted paths of the fields that this client may search. */
+  readonly searched: readonly string[]
   /** The address of the list's text search. */
   readonly search: string | undefined
   readonly itemName: string

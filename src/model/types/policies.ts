@@ -31,7 +31,10 @@ export interface Policies {
   readonly baseUrl?: string | undefined
   /** The path that every request begins with where no host server strips it: `/api`. Default none. */
   readonly prefix?: string | undefined
-  /** Where people sign in, for the page of a 401: a path such as `/login`, or an address. It is not checked that it answers. */
+  /**
+   * Where people sign in, for the page of a 401: a path such as `/login`, or an address. The link adds the path of the page as
+   * the parameter `next`. It is not checked that it answers.
+   */
   readonly signIn?: string | undefined
   /**
    * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
