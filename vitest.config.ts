@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { HEAVY_FILES } from './test/projects.ts'
+import { HEAVY, STORES } from './test/projects.ts'
 
 /** The names of the package's entries lead to the source, here as in TypeScript and tsx. */
 const { paths }: { paths: Record<string, [string]> } = JSON.parse(
@@ -16,22 +16,25 @@ const alias = Object.entries(paths).map(([name, [file]]) => ({
 /** An uncovered branch is first a candidate for deletion. */
 const WHOLE = { lines: 100, branches: 100, functions: 100, statements: 100 }
 
+/** @param test the options of a project, which has those below too. */
+const project = <T extends object>(name: string, test: T) => ({
+  extends: true as const,
+  test: { name, ...test },
+})
+
 export default defineConfig({
   resolve: { alias },
   test: {
     projects: [
-      {
-        extends: true,
-        // Files share the modules of their thread: loading them is a third of the CPU of these tests.
-        test: {
-          name: 'pure',
-          pool: 'threads',
-          isolate: false,
-          include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...HEAVY_FILES],
-        },
-      },
-      { extends: true, test: { name: 'heavy', pool: 'forks', include: [...HEAVY_FILES] } },
+      // Files share the modules of their thread or process: loading them is a third of the CPU of these tests.
+      project('pure', {
+        pool: 'threads' as const,
+        isolate: false,
+        include: ['test/**/*.test.ts'],
+        exclude: ['**/node_modules/**', ...STORES, ...HEAVY],
+      }),
+      project('stores', { pool: 'forks' as const, isolate: false, include: [...STORES] }),
+      project('heavy', { pool: 'forks' as const, include: [...HEAVY] }),
     ],
     // vitest leaves one core free, which is half of a machine with two.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BuildOptions, buildSync } from 'esbuild'
-import { afterAll } from 'vitest'
+import { cleanUps } from './clean-up.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -23,8 +23,10 @@ const OPTIONS: BuildOptions = {
 
 /** The folders of the bundles, by the folder whose packages they find. */
 const folders = new Map<string, string>()
-afterAll(() => {
+cleanUps.add(() => {
   for (const folder of folders.values()) rmSync(folder, { recursive: true })
+  folders.clear()
+  built.clear()
 })
 
 function folderIn(packages: string): string {

@@ -2,37 +2,50 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { expect, test } from 'vitest'
-import { HEAVY_FILES } from './projects.ts'
+import { HEAVY, STORES } from './projects.ts'
 
-/** What a process has once: other processes, native addons, replaced timers and globals, events, memory. */
-const NEEDS_PROCESS = new RegExp(
-  [
-    /from '(?:node:(?:child_process|worker_threads|cluster|inspector|v8|vm|sqlite)|libsql|pg|playwright-core|ioredis|esbuild|s3rver|oidc-provider)'/,
-    /import\('(?:libsql|node:sqlite|pg)'\)/,
-    /useFakeTimers|stubGlobal|spyOn|globalThis|\bgc\(/,
-    /process\.(?:env\.\w+ = |(?:on|once|exit|memoryUsage|cpuUsage)\b)/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
+const matches = (...patterns: readonly RegExp[]) => {
+  const any = new RegExp(patterns.map(({ source }) => source).join('|'))
+  return (text: string) => any.test(text)
+}
+
+/** What a process has once: replaced timers and globals, events, garbage, programs that it starts. */
+const needsProcess = matches(
+  /useFakeTimers|stubGlobal|spyOn|globalThis|\bgc\(/,
+  /process\.(?:env\.\w+ = |(?:on|once|exit|memoryUsage|cpuUsage)\b)/,
+  /from 'node:(?:worker_threads|cluster|inspector|v8|vm)'/,
+)
+const startsProgram = matches(
+  /from '(?:node:child_process|playwright-core|ioredis|esbuild|s3rver|oidc-provider)'/,
+)
+const loadsDriver = matches(
+  /from '(?:libsql|pg|node:sqlite)'|import\('(?:libsql|node:sqlite|pg)'\)/,
 )
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter(path => path.endsWith('.test.ts') && !path.includes('node_modules'))
   .map(path => posix.join('test', path))
 
-/** Whether a file needs the process, or a file of the tests or examples that it imports. */
-function needsProcess(path: string, seen = new Set<string>()): boolean {
+/** The text of a file, and of the files of the tests and examples that it imports. */
+function readAll(path: string, seen = new Set<string>()): string {
   seen.add(path)
   const text = readFileSync(path, 'utf8')
-  if (NEEDS_PROCESS.test(text)) return true
-  return [...text.matchAll(/from '(\.[^']+)'/g)]
+  const imported = [...text.matchAll(/from '(\.[^']+)'/g)]
     .map(([, from = '']) => posix.join(posix.dirname(path), from))
     .filter(from => /^(?:test|examples)\//.test(from) && !seen.has(from) && existsSync(from))
-    .some(from => needsProcess(from, seen))
+  return [text, ...imported.map(from => (seen.has(from) ? '' : readAll(from, seen)))].join('\n')
 }
 
-test('a test that needs the process is in the project heavy, each other one in pure', () => {
+function projectOf(text: string): string {
+  if (needsProcess(text)) return 'heavy'
+  if (loadsDriver(text)) return 'stores'
+  return startsProgram(text) ? 'heavy' : 'pure'
+}
+
+test('each file is in the project that its needs ask for', () => {
   const self = 'test/projects.test.ts'
-  const heavy = files.filter(file => file !== self && needsProcess(file)).sort()
-  expect([...HEAVY_FILES].sort()).toEqual(heavy)
+  const of = (project: string) =>
+    files.filter(file => file !== self && projectOf(readAll(file)) === project).sort()
+  expect([...STORES].sort()).toEqual(of('stores'))
+  expect([...HEAVY].sort()).toEqual(of('heavy'))
 })

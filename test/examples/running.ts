@@ -4,14 +4,15 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { bundle } from '../bundle.ts'
+import { cleanUps } from '../clean-up.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
 const started = new Set<ChildProcess>()
-afterAll(() => {
+cleanUps.add(() => {
   for (const child of started) child.kill('SIGKILL')
+  started.clear()
 })
 
 export interface Running {

@@ -4,14 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
-import { afterAll } from 'vitest'
 import { prepareSqlite, reuseStatements } from '../../src/sql/index.ts'
+import { cleanUps } from '../clean-up.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'rest-conventions-'))
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+let directory: string | undefined
 let files = 0
+cleanUps.add(() => {
+  if (directory) rmSync(directory, { recursive: true, force: true })
+  directory = undefined
+})
 
 export function newFile(): string {
+  directory ??= mkdtempSync(join(tmpdir(), 'rest-conventions-'))
   return join(directory, `${++files}.db`)
 }
 
