@@ -137,4 +137,5 @@ export const HEAVY: readonly string[] = named([
   'system',
   'transaction-parts',
   'types',
+  'write-a-store',
 ])
