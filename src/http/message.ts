@@ -1,5 +1,6 @@
 // HTTP messages as plain data (RFC 9110 §6).
 
+import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable } from '../base/values.ts'
 
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
@@ -42,6 +43,8 @@ export interface HttpRequest {
 
 /** A request as the server has it: with what its handler knows of the connection. */
 export interface ReceivedRequest extends HttpRequest {
+  /** What its patterns and searches may still compare; that of a step of a batch is that of the batch. */
+  readonly textBudget: TextBudget
   /** How many header fields were sent. */
   readonly headerCount: number
   /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */

@@ -189,9 +189,8 @@ export class CallContext implements ListOptions {
     return this.negotiated?.format.streams === true
   }
 
-  /** The options of a call of a store. */
+  /** The options of a call of a store: no copy, which would create the signal. */
   get storeOptions(): StoreOptions {
-    // No copy: that would create the signal.
     return this.request
   }
 
@@ -206,6 +205,10 @@ export class CallContext implements ListOptions {
 
   get aborted(): boolean | undefined {
     return this.request.aborted
+  }
+
+  get textBudget(): StoreOptions['textBudget'] {
+    return this.request.textBudget
   }
 
   /** The maximum bytes of a page. Programs get whole lists. */
@@ -363,10 +366,7 @@ export interface DocsPrinter {
    * @throws HttpError
    */
   print(document: Item, root: string, context: RequestContext): string
-  /**
-   * Prints the answer to a request that a form has sent to `try` below the documentation, with the path in `_path`. A
-   * form sends its controls there as to the path itself. Default: nothing is there.
-   */
+  /** Prints the answer to a request that a form has sent to `try`, with the path in `_path`. Default: nothing is there. */
   printAnswer?(answer: TriedAnswer, root: string, context: RequestContext): string
 }
 

@@ -1,5 +1,7 @@
 // Web standard `Request` in, `Response` out: for Hono, Bun, Deno, workers, and tests without a port.
+
 import { isIP } from 'node:net'
+import { TextBudget } from '../base/text-budget.ts'
 import { resolveClient } from '../http/base-url.ts'
 import {
   type HttpResponse,
@@ -39,6 +41,7 @@ class FetchRequest implements ReceivedRequest {
   readonly needsHost = true
   readonly #request: Request
   #controller: AbortController | undefined
+  readonly textBudget = new TextBudget()
 
   constructor(api: ApiDefinition, request: Request, address: string | undefined) {
     const start = request.url.indexOf('/', request.url.indexOf('://') + 3)

@@ -1,5 +1,6 @@
 // A request that another one makes in this process: it has the connection of that one, and ends with it.
 
+import type { TextBudget } from '../base/text-budget.ts'
 import type { ReceivedRequest, RequestBody, RequestHeaders } from '../http/message.ts'
 import { createHeaders } from '../http/request-headers.ts'
 
@@ -23,6 +24,7 @@ export class InnerRequest implements ReceivedRequest {
   readonly secure: boolean | undefined
   readonly needsHost: boolean
   readonly method: string
+  readonly textBudget: TextBudget
   readonly #outer: ReceivedRequest
 
   constructor(
@@ -30,6 +32,7 @@ export class InnerRequest implements ReceivedRequest {
     { method, target, prefix = '', headers, body }: InnerOptions,
   ) {
     this.#outer = outer
+    this.textBudget = outer.textBudget
     this.method = method
     this.target = target
     this.prefix = prefix

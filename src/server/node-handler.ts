@@ -1,7 +1,9 @@
 // node:http in and out: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { TextBudget } from '../base/text-budget.ts'
 import { noteArrival, takeTurn } from '../base/turns.ts'
 import { incompleteBody } from '../errors.ts'
 import { resolveClient } from '../http/base-url.ts'
@@ -97,6 +99,7 @@ class NodeRequest implements ReceivedRequest {
   readonly #response: ServerResponse
   readonly #body: NodeBody | undefined
   #controller: AbortController | undefined
+  readonly textBudget = new TextBudget()
 
   constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse, url = '/') {
     const { originalUrl, socket } = request

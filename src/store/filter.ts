@@ -1,6 +1,7 @@
 // Filters as plain values: a tree of conditions. The contract of a store takes them; `matcher` says what they mean.
 
 import type { Path } from '../base/paths.ts'
+import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable, Item, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 
@@ -62,6 +63,7 @@ export interface FilteredStore {
     selection: { readonly where: readonly Filter[]; readonly sort: readonly never[] },
     slice: { readonly limit: number; readonly offset: number },
     totalMode: 'none',
+    options?: { readonly textBudget?: TextBudget | undefined },
   ): Awaitable<{ readonly items: readonly FilteredItem[] }>
 }
 

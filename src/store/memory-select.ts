@@ -1,5 +1,6 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 
+import { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { countGroups } from './count-groups.ts'
@@ -7,7 +8,13 @@ import { type Filter, toConjunction } from './filter.ts'
 import type { Group, Grouping } from './groups.ts'
 import { addFilter, type EachParameters } from './list-each.ts'
 import { type IndexPart, isDescending, type MemoryIndex, type ReadOrder } from './memory-index.ts'
-import { type FilterSet, matcher, type Selection, type SortKey } from './selection.ts'
+import {
+  countPatterns,
+  type FilterSet,
+  matcher,
+  type Selection,
+  type SortKey,
+} from './selection.ts'
 import {
   ITEMS_OF_TURN,
   inOrder,
@@ -73,8 +80,8 @@ export function countSelection(
 ): Awaitable<number> {
   const { smallest } = findPlan(filters.where, source)
   if (isExact(smallest, filters)) return smallest.count
-  if (smallest.count > ITEMS_OF_TURN) return countInTurns(smallest, filters, source, options)
-  return takeFrom(smallest, filters, ANY_ORDER, source).length
+  if (smallest.count > itemsAtOnce(filters)) return countInTurns(smallest, filters, source, options)
+  return takeFrom(smallest, filters, ANY_ORDER, source, options).length
 }
 
 async function countInTurns(
@@ -99,7 +106,7 @@ export function groupSelection(
   // A copy: others may write before all of it is looked at.
   const items = smallest.index.slice(smallest, ANY_ORDER, smallest.count)
   source.examined += items.length
-  const passes = matchPart(smallest, filters, source)
+  const passes = matchPart(smallest, filters, source, options)
   return countGroups(items, passes, grouping, source.fields, options)
 }
 
@@ -118,11 +125,12 @@ export function findSlice(
   limit: number,
   wantsTotal: boolean,
   source: Source,
+  options: StoreOptions | undefined,
 ): SelectedItems {
   const plan = findPlan(selection.where, source)
   const walk = planWalk(plan, selection, slice, limit, wantsTotal)
-  if (!walk) return collectSlice(plan, selection, slice, limit)
-  return toSelected(takeFrom(walk.part, selection, walk.order, source, limit), slice, walk)
+  if (!walk) return collectSlice(plan, selection, slice, limit, options)
+  return toSelected(takeFrom(walk.part, selection, walk.order, source, options, limit), slice, walk)
 }
 
 /**
@@ -137,17 +145,20 @@ export function findSliceInTurns(
   source: Source,
   options: StoreOptions | undefined,
 ): Awaitable<SelectedItems> {
-  if (selection.sort.length === 0) return findSlice(selection, slice, limit, wantsTotal, source)
+  if (selection.sort.length === 0)
+    return findSlice(selection, slice, limit, wantsTotal, source, options)
   const plan = findPlan(selection.where, source)
   const walk = planWalk(plan, selection, slice, limit, wantsTotal)
   if (walk) {
     const { part, order } = walk
-    const found = takeFrom(part, selection, order, source, limit, ITEMS_OF_TURN)
+    const most = itemsAtOnce(selection)
+    const found = takeFrom(part, selection, order, source, options, limit, most)
     if (found) return toSelected(found, slice, walk)
     const late = walkInTurns(part, selection, order, source, limit, options)
     return late.then(items => toSelected(items, slice, walk))
   }
-  if (plan.smallest.count <= ITEMS_OF_TURN) return collectSlice(plan, selection, slice, limit)
+  if (plan.smallest.count <= itemsAtOnce(selection))
+    return collectSlice(plan, selection, slice, limit, options)
   const parts = takeInTurns(plan.smallest, selection, source, options)
   return sliceInTurns(parts, selection.sort, slice, limit, source.fields, options)
 }
@@ -190,8 +201,9 @@ function collectSlice(
   selection: Selection,
   slice: Slice,
   limit: number,
+  options: StoreOptions | undefined,
 ): SelectedItems {
-  const matches = takeFrom(smallest, selection, ANY_ORDER, source)
+  const matches = takeFrom(smallest, selection, ANY_ORDER, source, options)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
 }
@@ -201,11 +213,12 @@ export function findEach(
   [path, ids, selection, { each, all }]: EachParameters,
   source: Source,
   get: (id: Id) => Stored | undefined,
+  options: StoreOptions | undefined,
 ): StorePage[] {
   const { where, search, sort } = selection
   const index = source.indexes.find(index => index.canOrderEach(path, sort))
   const isWhole = where.length === 0 && !search
-  const test = isWhole ? undefined : matcher(selection, source.fields, true)
+  const test = isWhole ? undefined : matcher(selection, source.fields, options?.textBudget)
   const isById = path.length === 1 && path[0] === source.identity
   const read = index?.createReader(isDescending(sort))
   const select = (id: Id): Stored[] => {
@@ -215,7 +228,7 @@ export function findEach(
     }
     if (read) return read(id, test ? Number.POSITIVE_INFINITY : each + 1)
     const own = addFilter(selection, path, [id])
-    return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source).items
+    return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source, options).items
   }
   const pages: StorePage[] = []
   let left = all
@@ -253,6 +266,7 @@ function takeFrom(
   filters: FilterSet,
   order: ReadOrder,
   source: Source,
+  options: StoreOptions | undefined,
   limit?: number,
 ): Stored[]
 function takeFrom(
@@ -260,6 +274,7 @@ function takeFrom(
   filters: FilterSet,
   order: ReadOrder,
   source: Source,
+  options: StoreOptions | undefined,
   limit: number,
   most: number,
 ): Stored[] | undefined
@@ -268,6 +283,7 @@ function takeFrom(
   filters: FilterSet,
   order: ReadOrder,
   source: Source,
+  options: StoreOptions | undefined,
   limit = Number.POSITIVE_INFINITY,
   most = Number.POSITIVE_INFINITY,
 ): Stored[] | undefined {
@@ -277,7 +293,7 @@ function takeFrom(
     source.examined += items.length
     return items
   }
-  const test = matchPart(part, filters, source)
+  const test = matchPart(part, filters, source, options)
   const items: Stored[] = []
   let left = order.offset
   let looked = 0
@@ -321,16 +337,36 @@ async function* takeInTurns(
 ): AsyncGenerator<readonly Stored[]> {
   // A copy: others may write before all of it is looked at.
   const items = part.index.slice(part, { ...order, offset: 0 }, part.count)
-  const test = matchPart(part, filters, source)
-  for (let at = 0; at < items.length; at += ITEMS_OF_TURN) {
+  const budget = options?.textBudget ?? new TextBudget()
+  const test = matchPart(part, filters, source, { textBudget: budget })
+  for (let at = 0; at < items.length; ) {
     await takeNextTurn(options)
-    const some = items.slice(at, at + ITEMS_OF_TURN)
-    source.examined += some.length
-    yield isExact(part, filters) ? some : some.filter(({ item }) => test(item))
+    const end = Math.min(at + ITEMS_OF_TURN, items.length)
+    const least = budget.left - TEXT_OF_TURN
+    const matches: Stored[] = []
+    for (; at < end && budget.left >= least; at++) {
+      const stored = items[at]
+      source.examined++
+      if (stored && test(stored.item)) matches.push(stored)
+    }
+    yield matches
   }
 }
 
+/** How many characters are compared in one turn. */
+const TEXT_OF_TURN = 2_000_000
+
 /** Compiles the filters that a part does not answer. */
-function matchPart({ unanswered }: IndexPart, { search }: FilterSet, { fields }: Source) {
-  return matcher({ where: unanswered, ...(search && { search }) }, fields, true)
+function matchPart(
+  { unanswered }: IndexPart,
+  { search }: FilterSet,
+  { fields }: Source,
+  options: StoreOptions | undefined,
+) {
+  return matcher({ where: unanswered, ...(search && { search }) }, fields, options?.textBudget)
+}
+
+/** Says how many items are looked at at once: each pattern and word takes about as long as the rest. */
+function itemsAtOnce(filters: FilterSet): number {
+  return Math.ceil(ITEMS_OF_TURN / (1 + countPatterns(filters)))
 }

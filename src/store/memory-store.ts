@@ -133,7 +133,7 @@ export class MemoryStore implements Store {
 
   readonly listEach: Required<Store>['listEach'] = (...[path, ids, selection, limit, options]) => {
     const rows = this.#open(options)
-    return findEach([path, ids, selection, limit], rows.source, id => rows.get(id))
+    return findEach([path, ids, selection, limit], rows.source, id => rows.get(id), options)
   }
 
   readonly createAll: Required<Store>['createAll'] = (values, options) =>

@@ -195,7 +195,7 @@ class Overlay {
     const changes = new Map(this.#changes)
     const found = findSliceInTurns(selection, wide, reach, wantsTotal, this.#rows.source, options)
     return andThen(found, ({ items, total = 0 }) => {
-      const merged = this.#merge(selection, items, total, changes)
+      const merged = this.#merge(selection, items, total, changes, options)
       const { fields } = this.#rows.source
       const sliced = sliceItems(merged.items, selection.sort, slice, limit, fields)
       return toPage(sliced, slice, wantsTotal ? merged.total : undefined)
@@ -208,8 +208,9 @@ class Overlay {
     found: readonly Stored[],
     before: number,
     changes: ReadonlyMap<Id, Stored | undefined>,
+    options: StoreOptions | undefined,
   ): { readonly items: Stored[]; readonly total: number } {
-    const matches = matcher(filters, this.#rows.source.fields)
+    const matches = matcher(filters, this.#rows.source.fields, options?.textBudget)
     const items = found.filter(({ id }) => !changes.has(id))
     let total = before
     for (const [id, row] of changes) {
@@ -225,7 +226,7 @@ class Overlay {
   #count(filters: FilterSet, options: StoreOptions | undefined): Awaitable<number> {
     const changes = new Map(this.#changes)
     const found = countSelection(filters, this.#rows.source, options)
-    return andThen(found, count => this.#merge(filters, [], count, changes).total)
+    return andThen(found, count => this.#merge(filters, [], count, changes, options).total)
   }
 
   #write<T>(options: StoreWriteOptions | undefined, work: () => T): Awaitable<T> {

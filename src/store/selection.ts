@@ -2,6 +2,7 @@
 // comparison of items in memory. Every store agrees with these.
 
 import { getValue, type Path } from '../base/paths.ts'
+import type { TextBudget } from '../base/text-budget.ts'
 import { type Awaitable, type Item, isObject, type Json, type Scalar } from '../base/values.ts'
 import { type Fields, findField, type Kind } from '../schema/fields.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
@@ -10,11 +11,14 @@ import {
   type Filter,
   type FilterGroup,
   isLeaf,
+  listLeaves,
   type NotFilter,
   type Operator,
+  type ValueFilter,
   type WithinFilter,
 } from './filter.ts'
-import { foldText, isAscii, lowerAscii, searchWords } from './search.ts'
+import { readsWhole } from './operators.ts'
+import { foldText, isAscii, lowerAscii, searchWords, splitWords } from './search.ts'
 
 /** One key of a sort: a path and its direction. */
 export interface SortKey {
@@ -44,47 +48,37 @@ export interface Selection extends FilterSet {
   readonly sort: readonly SortKey[]
 }
 
-/** How many characters may still be compared with patterns and words of a search. */
-interface Effort {
-  left: number
-}
-
-/** So many take a quarter of a second. */
-const MAX_EFFORT = 50_000_000
-
 /**
  * Compiles filters and search to a test of an item: the meaning that every store must agree with.
- * @param bounded whether all the items together may cost no more than a list may; the test then throws a
- * `TooCostlyError`.
+ * @param budget of the request: the test throws a `TooCostlyError` where that is spent. Default: no limit.
  */
 export function matcher(
   { where, search }: FilterSet,
   fields: Fields,
-  bounded = false,
+  budget: TextBudget = { left: Number.POSITIVE_INFINITY },
 ): (item: Item) => boolean {
-  const effort = { left: bounded ? MAX_EFFORT : Number.POSITIVE_INFINITY }
-  const tests = where.map(filter => filterTest(filter, fields, effort))
-  if (search) tests.push(searchTest(search, effort))
+  const tests = where.map(filter => filterTest(filter, fields, budget))
+  if (search) tests.push(searchTest(search, budget))
   return item => tests.every(test => test(item))
 }
 
-function spend(effort: Effort, characters: number): void {
-  effort.left -= characters
-  if (effort.left < 0) {
+function spend(budget: TextBudget, characters: number): void {
+  budget.left -= characters
+  if (budget.left < 0) {
     const message =
       'There is too much text to look through. Use a shorter pattern, fewer words, or other filters.'
     throw new TooCostlyError(message, 'text')
   }
 }
 
-function filterTest(filter: Filter, fields: Fields, effort: Effort): (item: Item) => boolean {
-  if (!isLeaf(filter)) return groupTest(filter, fields, effort)
-  if (filter.operator === 'within') return withinTest(filter, effort)
+function filterTest(filter: Filter, fields: Fields, budget: TextBudget): (item: Item) => boolean {
+  if (!isLeaf(filter)) return groupTest(filter, fields, budget)
+  if (filter.operator === 'within') return withinTest(filter, budget)
   const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
   const field = findField(fields, path)
   const leaf = field?.kind === 'array' ? field.element : field
-  const test = valueTest(operator, values, leaf?.kind, effort)
+  const test = valueTest(operator, values, leaf?.kind, budget)
   if (field?.kind !== 'array') {
     return item => {
       const value = getValue(item, path)
@@ -104,23 +98,23 @@ function filterTest(filter: Filter, fields: Fields, effort: Effort): (item: Item
 function groupTest(
   filter: FilterGroup | NotFilter,
   fields: Fields,
-  effort: Effort,
+  budget: TextBudget,
 ): (item: Item) => boolean {
   if (filter.operator === 'not') {
-    const test = filterTest(filter.filter, fields, effort)
+    const test = filterTest(filter.filter, fields, budget)
     return item => !test(item)
   }
-  const tests = filter.filters.map(each => filterTest(each, fields, effort))
+  const tests = filter.filters.map(each => filterTest(each, fields, budget))
   return filter.operator === 'all'
     ? item => tests.every(test => test(item))
     : item => tests.some(test => test(item))
 }
 
 /** Looks into the other store, which is in memory too and answers at once. */
-function withinTest({ path, within }: WithinFilter, effort: Effort): (item: Item) => boolean {
+function withinTest({ path, within }: WithinFilter, budget: TextBudget): (item: Item) => boolean {
   const { store, fields, where, key } = within
   if (!key) {
-    const tests = where.map(filter => filterTest(filter, fields, effort))
+    const tests = where.map(filter => filterTest(filter, fields, budget))
     return item => {
       const id = getValue(item, path)
       if (typeof id !== 'string' && typeof id !== 'number') return false
@@ -131,8 +125,8 @@ function withinTest({ path, within }: WithinFilter, effort: Effort): (item: Item
   let values: ReadonlySet<Json | undefined> | undefined
   return item => {
     values ??= new Set(
-      atOnce(store.list({ where, sort: [] }, ALL, 'none')).items.map(other =>
-        getValue(other.item, key),
+      atOnce(store.list({ where, sort: [] }, ALL, 'none', { textBudget: budget })).items.map(
+        other => getValue(other.item, key),
       ),
     )
     const value = getValue(item, path)
@@ -159,7 +153,7 @@ function valueTest(
   operator: Exclude<Operator, 'exists'>,
   values: readonly Scalar[],
   kind: Kind | undefined,
-  effort: Effort,
+  budget: TextBudget,
 ): (value: Json) => boolean {
   const [first = null] = values
   switch (operator) {
@@ -184,7 +178,7 @@ function valueTest(
     case 'prefix':
       return value => typeof value === 'string' && value.startsWith(String(first))
     case 'like': {
-      const matches = likeTest(parseLike(String(first)), effort)
+      const matches = likeTest(parseLike(String(first)), budget)
       return value => typeof value === 'string' && matches(value)
     }
   }
@@ -208,8 +202,28 @@ export function parseLike(pattern: string): LikeStep[] {
   return literal ? [...steps, { char: '\\' }] : steps
 }
 
+/** Lists the filters that read whole texts. */
+export function listPatterns(where: readonly Filter[]): readonly ValueFilter[] {
+  return listLeaves(where).filter(
+    leaf => leaf.operator !== 'within' && readsWhole(leaf.operator),
+  ) as ValueFilter[] // no other one is left
+}
+
+/** Counts the patterns and the words that are compared with each item. */
+export function countPatterns({ where, search }: FilterSet): number {
+  return listPatterns(where).length + (search ? splitWords(search.text).length : 0)
+}
+
+/** What a test of a pattern costs besides, however short the text is. */
+const TEST_COST = 32
+
 /** To search a text costs an eighth of comparing each of its characters. */
 const LITERAL_SHIFT = 3
+
+/** Says by how many bits what a search for a word costs is less than its text: `aaaab` is compared anew at each `a`. */
+function shiftOf(word: string): number {
+  return new Set(word).size * 4 > word.length ? LITERAL_SHIFT : 0
+}
 
 /** A shorter text is found as fast by the pattern itself. */
 const MIN_LITERAL = 4
@@ -229,10 +243,11 @@ export function findLiteral(steps: readonly LikeStep[]): string | undefined {
  * Compiles a pattern to a test. After a mismatch the last run alone takes one more character, so that at
  * worst every character of the text is compared with every one of the pattern.
  */
-function likeTest(steps: readonly LikeStep[], effort: Effort): (text: string) => boolean {
+function likeTest(steps: readonly LikeStep[], budget: TextBudget): (text: string) => boolean {
   const literal = findLiteral(steps)
+  const shift = literal === undefined ? LITERAL_SHIFT : shiftOf(literal)
   return text => {
-    spend(effort, text.length >> LITERAL_SHIFT)
+    spend(budget, TEST_COST + (text.length >> shift))
     if (literal !== undefined && !text.includes(literal)) return false
     let at = 0
     let step = 0
@@ -259,7 +274,7 @@ function likeTest(steps: readonly LikeStep[], effort: Effort): (text: string) =>
         else tried += isPair(text, tried) ? 2 : 1
         if (tried === -1) return false
         // What was compared since the last run is compared again.
-        spend(effort, Math.max(1, at - tried))
+        spend(budget, Math.max(1, at - tried))
         step = afterRun
         at = tried
       }
@@ -276,19 +291,21 @@ function isPair(text: string, at: number): boolean {
 /** Beyond ASCII a character takes so many times as long to fold. */
 const FOLD_FACTOR = 4
 
-function searchTest({ text, paths, fold }: Search, effort: Effort): (item: Item) => boolean {
+function searchTest({ text, paths, fold }: Search, budget: TextBudget): (item: Item) => boolean {
   const words = searchWords(text, fold)
+  const shifts = words.map(shiftOf)
   const toComparable = fold ? foldText : lowerAscii
   return item => {
     const texts = paths.map(path => getValue(item, path)).filter(value => typeof value === 'string')
     for (const each of texts) {
       const { length } = each
       const factor = fold && !isAscii(each) ? FOLD_FACTOR : 1
-      spend(effort, length * factor + words.length * (length >> LITERAL_SHIFT))
+      spend(budget, length * factor)
+      for (const shift of shifts) spend(budget, length >> shift)
     }
     const comparable = texts.map(toComparable)
     // A character may be folded to 18 of them.
-    for (const { length } of comparable) spend(effort, length)
+    for (const { length } of comparable) spend(budget, length)
     return words.every(word => comparable.some(value => value.includes(word)))
   }
 }

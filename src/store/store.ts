@@ -2,6 +2,7 @@
 // `rest-conventions/testing` tests an implementation against it.
 
 import type { Path } from '../base/paths.ts'
+import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Group, Grouping } from './groups.ts'
@@ -102,15 +103,14 @@ export interface StorePage {
 
 /** Options of every call of a store. */
 export interface StoreOptions {
-  /**
-   * Ends the work early; the store then throws the signal's reason. It may be a getter that makes the
-   * signal when it is first read, and that a copy of the options loses: pass the object on as it is.
-   */
+  /** Ends the work early: the store throws its reason. It may be made when first read: pass the options on uncopied. */
   readonly signal?: AbortSignal | undefined
   /** Whether the signal is aborted, known without making it. Absent: ask the signal. */
   readonly aborted?: boolean | undefined
   /** Of a write that compares versions: whether an earlier attempt changed nothing. Lock the item first: see `KeptError`. */
   readonly repeated?: boolean | undefined
+  /** How many characters patterns may still be compared with, over all calls of a request: `matcher` counts them down. */
+  readonly textBudget?: TextBudget | undefined
 }
 
 /** Options of a list or a count in a store. */

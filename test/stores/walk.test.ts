@@ -151,6 +151,32 @@ test.each([
   await store.close()
 })
 
+/** As many patterns as a request may have, of 40 characters. */
+const patterns = Array.from({ length: 49 }, (_, n) => ({
+  text: { like: `%${String(n).padStart(2, '0').repeat(20)}%` },
+}))
+const anyPattern = encodeURIComponent(JSON.stringify({ or: patterns }))
+
+test('slices of SQLite are as small as all patterns together need', async () => {
+  const { store, ask, fill, statements } = await served(undefined)
+  await fill(400, 'a'.repeat(2000))
+  statements.length = 0
+  expect((await ask(`/items?where=${anyPattern}`)).json).toEqual([])
+  expect(slices(statements)).toBeGreaterThan(25)
+  await store.close()
+})
+
+test('a list in memory with many patterns lets others be served', async () => {
+  const { ask, fill } = serveStore(memoryStore())
+  await fill(2000, 'a'.repeat(1000))
+  const order: string[] = []
+  await Promise.all([
+    ask(`/items?where=${anyPattern}`).then(() => order.push('list')),
+    ask('/items/7').then(() => order.push('item')),
+  ])
+  expect(order).toEqual(['item', 'list'])
+})
+
 test('PostgreSQL stops a statement by its own time limit: 503', async () => {
   const db = openPostgres()
   const filled = serveStore(sqlStore({ db, create: true }))

@@ -1,5 +1,6 @@
 // One call of a program: it runs the same operation as a request.
 
+import { TextBudget } from '../../base/text-budget.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
 import type { ReceivedRequest } from '../../http/message.ts'
@@ -61,6 +62,7 @@ class ProgramRequest implements ReceivedRequest {
   readonly address = undefined
   readonly secure = true
   readonly needsHost = false
+  readonly textBudget = new TextBudget()
   readonly method: string
   readonly signal: AbortSignal
 

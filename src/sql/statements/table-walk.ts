@@ -5,9 +5,14 @@ import { takeTurn } from '../../base/turns.ts'
 import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
-import { readsWhole } from '../../store/operators.ts'
 import { splitWords } from '../../store/search.ts'
-import { comparer, type Selection, type SortKey, sortKeyOf } from '../../store/selection.ts'
+import {
+  comparer,
+  listPatterns,
+  type Selection,
+  type SortKey,
+  sortKeyOf,
+} from '../../store/selection.ts'
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
@@ -25,8 +30,9 @@ const MAX_ROWS = 50_000
 const MAX_FOUND = 100_000
 /** The bytes of text in a slice of more than one row. */
 const SLICE_TEXT = 1024 * 1024
-/** Bytes of text × characters of patterns: in one statement, and in one row, which takes half a second. */
+/** Bytes of text × characters of patterns: in one statement, in a slice, and in one row, which takes half a second. */
 const MAX_TEXT_AT_ONCE = 16 * 1024 * 1024
+const MAX_TEXT_OF_SLICE = 64 * 1024 * 1024
 const MAX_TEXT_OF_ROW = 128 * 1024 * 1024
 /** How long the size of a table is remembered, in milliseconds. */
 const SIZE_MS = 10_000
@@ -288,10 +294,11 @@ export class TableWalk {
     const patterns = countPatterns(wanted)
     if (patterns === 0) return rows
     const texts = this.#listTexts(wanted)
+    const most = Math.min(SLICE_TEXT, MAX_TEXT_OF_SLICE / patterns)
     for (let fitting = rows; ; fitting = Math.ceil(fitting / 4)) {
       const { bytes } = await this.#measure(texts, rest, fitting, runner)
-      if (bytes > SLICE_TEXT && fitting > 1) continue
-      if (bytes <= SLICE_TEXT || bytes * patterns <= MAX_TEXT_OF_ROW) return fitting
+      if (bytes > most && fitting > 1) continue
+      if (bytes * patterns <= MAX_TEXT_OF_ROW) return fitting
       const message = `The texts of ${nameFields(wanted)} are too long for this pattern. Use a shorter one, or the filter [prefix].`
       throw new TooCostlyError(message, 'text')
     }
@@ -353,11 +360,6 @@ export class TableWalk {
 function tooCostly(wanted: Wanted): TooCostlyError {
   const message = `The list takes too long, as no index serves ${nameFields(wanted)} together. Filter and sort by fields with an index.`
   return new TooCostlyError(message, 'index')
-}
-
-/** Lists the filters that read whole texts. */
-function listPatterns(where: readonly Filter[]) {
-  return listLeaves(where).filter(leaf => leaf.operator !== 'within' && readsWhole(leaf.operator))
 }
 
 /** Counts the characters of patterns: each character of a text is compared with so many at worst. */
