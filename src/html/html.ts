@@ -143,7 +143,8 @@ function printDeletedItem({ fields, data }: Of<'item'>, view: PageView): string 
 function printActionPage(view: PageView): string {
   const { title, actions } = view
   return printPage(
-    view,
+    // In other formats it is a 405.
+    { ...view, formats: [] },
     actions.map(
       action => markup`<h1>${title}</h1>
 ${action.description !== undefined && markup`<p class="lead">${action.description}</p>`}

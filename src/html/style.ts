@@ -79,7 +79,7 @@ details>form,details>.inside{padding:.5rem 1.25rem .75rem}
 .field.wide,fieldset{grid-column:1/-1}
 .pair{display:flex;flex-wrap:wrap;gap:.5rem}
 .pair>*{flex:1 1 5rem;min-width:0}
-.pair>.operator{flex:0 1 8rem}
+.pair>.operator{flex:0 1 auto;width:auto;max-width:60%}
 .pair>[type=date]{flex-basis:8.5rem}
 .pair>[type=datetime-local]{flex-basis:12rem}
 .filters .fields{grid-template-columns:repeat(auto-fill,minmax(min(100%,18rem),1fr))}

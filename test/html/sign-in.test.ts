@@ -114,6 +114,7 @@ describe('GET of an action that is a POST', () => {
     const { page, ...shown } = await visit('/users/login')
     expect(shown.status).toBe(200)
     expect(formOf(page, 'login')).toMatchObject({ method: 'post', action: '/users/login' })
+    expect(page).not.toContain('.json')
     expect((await visit('/users/login', { method: 'HEAD' })).status).toBe(200)
     for (const accept of ['application/json', '*/*', 'image/png', 'a;;'])
       expect((await visit('/users/login', {}, accept)).status).toBe(405)
