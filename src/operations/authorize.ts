@@ -83,6 +83,18 @@ export function listAuthorizedMethods(
   return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))
 }
 
+/** Whether a target hides that it exists from a client, which may do nothing there. */
+export function isHidden(
+  context: Caller,
+  { target, methods }: { target: RouteTarget; methods: ReadonlyMap<string, string> },
+): boolean {
+  const collection = collectionOf(target)
+  return (
+    collection?.hideExistence === true &&
+    ![...methods.values()].some(operation => context.can(collection, operation))
+  )
+}
+
 /** Hides the target: the 404 is the same as where nothing exists. */
 export function hideTarget(context: Caller): HttpError {
   context.forgetTarget()

@@ -20,6 +20,7 @@ import {
   authorize,
   collectionOf,
   hideTarget,
+  isHidden,
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
@@ -168,10 +169,11 @@ function chooseView(context: RequestContext): void {
   context.match = { ...match, target: context.target }
 }
 
-/** Hides a target from a principal that may do nothing to it. @throws HttpError 404 */
+/** Hides a target from a principal that may do nothing to it. Others are asked to sign in. @throws HttpError 404 */
 function refuseHidden(context: RequestContext): void {
-  const { target, match } = context
-  if (target && match && listAuthorizedMethods(context, target, match.methods).size === 0)
+  const { match, authenticated, method } = context
+  // OPTIONS asks nobody to sign in, and would describe it.
+  if (match && (authenticated || method === 'OPTIONS') && isHidden(context, match))
     throw hideTarget(context)
 }
 

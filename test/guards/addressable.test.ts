@@ -1,9 +1,16 @@
 // A collection that no request can reach is for programs alone: no root, document, page or message names it.
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
-import { defineApi, defineCollection, memoryStore, openApiDocument } from '../../src/index.ts'
+import {
+  basic,
+  defineApi,
+  defineCollection,
+  memoryStore,
+  openApiDocument,
+} from '../../src/index.ts'
 import { type HandlerName, openHandler } from '../handlers.ts'
+import { defineUntyped } from '../untyped.ts'
 
 const text = z.object({ text: z.string() })
 const of = (parents: Record<string, string>) => ({
@@ -167,4 +174,44 @@ test('a parent of what is reached, and one with an action, are named', async () 
     'notes',
     'jobs',
   ])
+})
+
+describe('a collection with hideExistence, four relations away', () => {
+  const chain = ['a', 'b', 'c', 'd', 'secrets']
+  const collections = chain.map((name, at) => {
+    const next = chain[at + 1]
+    const field = `${next}_id`
+    return defineUntyped({
+      name,
+      store: memoryStore(),
+      id: 'integer',
+      schema: text.extend(next === undefined ? {} : { [field]: z.int().optional() }),
+      ...(next !== undefined && { references: { [field]: next } }),
+      ...(name === 'secrets' && { hideExistence: true, access: { default: ['s'] } }),
+    })
+  })
+  const { fetch } = defineApi({
+    collections,
+    schemes: [basic({ verify: id => ({ id }) })],
+    access: { default: 'public' },
+  })
+  const ask = async (query: string) => {
+    const headers = { authorization: `Basic ${btoa('ann:x')}` }
+    const answer = await fetch(new Request(`https://api.example/a?${query}`, { headers }))
+    return [answer.status, await answer.text()] as const
+  }
+
+  test.each([
+    'b.c.d.secrets.text=x',
+    'include=b.c.d.secrets',
+    'b.c.d.secret=x',
+    'include=b.c.d.secret',
+  ])('%s is as any other name', async query => {
+    const [status, told] = await ask(query)
+    const [, other] = await ask(query.replace(/secrets?/, word => word.replace(/./g, 'q')))
+    expect([status, told.replace(/secrets?/g, word => word.replace(/./g, 'q'))]).toEqual([
+      400,
+      other,
+    ])
+  })
 })

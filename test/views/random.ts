@@ -245,6 +245,78 @@ function printBody(
   return ['application/json', JSON.stringify(value)]
 }
 
+/** What tells of the api: documents, pages, and errors that help. */
+function makeLook({ below, pick }: Random): Pick<Sent, 'method' | 'path'> {
+  if (below(3) === 0)
+    return { method: 'OPTIONS', path: pick(['/', '/things', '/things/1', '/notes', '/notes/1']) }
+  const path = pick([
+    () => pick(['/', '/.well-known/api-catalog', '/notes', '/notes/1']),
+    () => pick(['/openapi.json', '/openapi.json?formats=json', '/llms.txt', '/docs']),
+    () => pick(['/docs?collection=things', '/docs?collection=notes', '/docs?q=list']),
+    // Near what is hidden, and it itself: a suggestion would tell.
+    () => pick(['/vault', '/vaulte', '/outbo', '/things/1/vault', '/things/1/outbo', '/thing']),
+    () => `/notes?include=${pick(['strongroo', 'mailin', 'thing.outbo', 'thing.vault', 'x'])}`,
+    () => `/things?include=${pick(['outbo', 'vault', 'x'])}`,
+    () => `/notes?${pick(['strongroo.id', 'mailin.id', 'thing.outbo.id', 'strongroo'])}=1`,
+    () => `/things/count?by=${pick(['cre', 'ran', 'sol', 'bor'])}`,
+    () => `/things?${pick(['cre', 'ran', 'sol', 'bor', 'memoo', 'costt'])}=1`,
+  ])
+  return { method: 'GET', path: path() }
+}
+
+/** What names a hidden collection by its own words. */
+export function makeGuess({ pick }: Random): Sent {
+  const headers = { accept: pick(['application/json', 'text/html']) }
+  const get = (path: string) => ({ method: 'GET', path, headers })
+  const post = (path: string, value: unknown) => ({
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  })
+  const item = { vaultcode: 'x' }
+  return pick([
+    () => get(pick(['/vaults', '/vaults/1', '/vaults/count', '/vaults/search?q=x', '/vaults.csv'])),
+    () => get(pick(['/outbox', '/outbox/1', '/things/1/outbox', '/docs?collection=outbox'])),
+    () =>
+      get(pick(['/docs?collection=vaults', '/notes?include=strongroom', '/notes?include=mailing'])),
+    () =>
+      get(pick(['/notes?strongroom.id=1', '/notes/1?include=thing.outbox', '/things?outbox.id=1'])),
+    () => get('/notes?where={"strongroom":{"vaultcode":"x"}}'),
+    () => ({ ...get('/vaults'), method: pick(['OPTIONS', 'DELETE', 'PUT']) }),
+    () => post(pick(['/vaults', '/outbox', '/vaults/1']), item),
+    () => post('/notes', { text: 'x', thing_id: 1, [pick(['strongroom', 'mailing'])]: { id: 1 } }),
+    () =>
+      post('/batch', [
+        pick([
+          { method: 'PUT', path: '/vaults', body: item },
+          { method: 'POST', path: '/vaults', body: item, as: 'x y' },
+          { method: 'GET', path: '/vaults?vaultcod=1' },
+          { method: 'DELETE', path: '/outbox/1' },
+        ]),
+      ]),
+    () =>
+      post('/batch', [
+        { method: 'POST', path: '/things', body: {}, as: 'o' },
+        { method: 'POST', path: '/notes', body: { text: 'x', kept_id: '{o}' } },
+      ]),
+  ])()
+}
+
+/** What names a hidden item, by a reference or a deletion. */
+function makeTouch({ below, pick }: Random): Pick<Sent, 'method' | 'path' | 'body'> {
+  if (below(3) === 0) return { method: 'DELETE', path: `/things/${2 + below(2)}` }
+  const note = { text: 'x', thing_id: 1, [pick(['kept_id', 'sent_id', 'thing_id'])]: 99 }
+  const value = below(3) === 0 ? { ...note, [pick(['outbo', 'strongroo', 'mailin'])]: {} } : note
+  if (below(2) === 0) return { method: 'POST', path: '/notes', body: JSON.stringify(value) }
+  const step = pick([
+    { method: 'POST', path: '/notes', body: value },
+    { method: 'DELETE', path: `/things/${2 + below(2)}` },
+    { method: 'POST', path: '/vault', body: {} },
+  ])
+  return { method: 'POST', path: '/batch', body: JSON.stringify([step]) }
+}
+
 export function makeRequest(random: Random, { hidden, writable }: Rights): Sent {
   const { below, pick } = random
   const id = 1 + below(5)
@@ -266,10 +338,9 @@ export function makeRequest(random: Random, { hidden, writable }: Rights): Sent 
     below(3) === 0 ? { condition: [header, below(8)] as const } : {}
   const kind = below(10)
   if (kind < 4) return { method: 'GET', path: read(), headers, ...condition('If-None-Match') }
-  if (kind === 4) {
-    const path = pick(['/things', '/things/1', '/openapi.json'])
-    return { method: path === '/openapi.json' ? 'GET' : 'OPTIONS', path, headers }
-  }
+  if (kind === 4) return { ...makeLook(random), headers }
+  if (kind === 9 && below(3) === 0)
+    return { ...makeTouch(random), headers: { ...headers, 'content-type': 'application/json' } }
   if (below(3) === 0)
     headers.prefer = pick(['return=representation', 'return=minimal', 'tx=rollback'])
   if (below(4) === 0) headers['idempotency-key'] = `"${below(3)}"`

@@ -17,6 +17,7 @@ import { defineUntyped } from '../untyped.ts'
 import {
   changeHidden,
   listRights,
+  makeGuess,
   makeItem,
   makeOptions,
   makeRequest,
@@ -73,13 +74,44 @@ async function openWorld(
   })
   const notes = defineUntyped({
     name: 'notes',
-    schema: z.object({ text: z.string(), thing_id: z.int() }),
+    schema: z.object({
+      text: z.string(),
+      thing_id: z.int(),
+      kept_id: z.int().optional(),
+      sent_id: z.int().optional(),
+    }),
     id: 'integer',
     store: await openStore(() => (now += 1000)),
+    references: {
+      thing_id: 'things',
+      kept_id: { collection: 'vaults', as: 'strongroom' },
+      sent_id: { collection: 'outbox', as: 'mailing' },
+    },
+  })
+  // What hides that it exists from all who lack the scope, and what no request reaches.
+  const vaults = defineUntyped({
+    name: 'vaults',
+    itemName: 'safebox',
+    schema: z.object({ vaultcode: z.string().max(50), thing_id: z.int().optional() }),
+    id: 'integer',
+    operations: ['list', 'read', 'create', 'delete'],
+    store: await openStore(() => (now += 1000)),
     references: { thing_id: 'things' },
+    search: ['vaultcode'],
+    access: { default: ['v'], replace: 'public' },
+    hideExistence: true,
+  })
+  const outbox = defineUntyped({
+    name: 'outbox',
+    itemName: 'lettercopy',
+    schema: z.object({ mailbody: z.string(), thing_id: z.int() }),
+    id: 'integer',
+    operations: [],
+    store: await openStore(() => (now += 1000)),
+    parents: { thing_id: 'things' },
   })
   const api = defineApi({
-    collections: [things, notes],
+    collections: [things, notes, vaults, outbox],
     pages: html,
     schemes: [scheme],
     access: { default: 'public', root: 'public' },
@@ -150,7 +182,7 @@ export async function tryViews(cases: number, openStore: OpenStore, seed = 1): P
   }
   while (found.tried < cases) {
     const options = makeOptions(random)
-    const scopes = SCOPES.filter(() => random.below(2) === 0)
+    const scopes = [...SCOPES, 'v'].filter(() => random.below(2) === 0)
     const principal = random.below(5) === 0 ? undefined : { id: 'ann', scopes }
     try {
       await tryCase(random, options, principal, openStore, found)
@@ -189,6 +221,10 @@ async function tryCase(
   for (const { api } of worlds)
     for (const thing_id of [1, 1, 2, 3])
       await api.asSystem().collection('notes').create({ text: 'x', thing_id })
+  for (const { api } of worlds) {
+    await api.asSystem().collection('vaults').create({ vaultcode: 'x', thing_id: 3 })
+    await api.asSystem().collection('outbox').create({ mailbody: 'x', thing_id: 2 })
+  }
   let previous: Sent | undefined
   let isAlone = true
   const before = await listItems(worlds[0])
@@ -215,7 +251,7 @@ async function tryCase(
     if (words.some(word => hidden.has(word))) found.naming++
     const status = one.slice(0, 3)
     found.statuses[status] = (found.statuses[status] ?? 0) + 1
-    const shown = findShown(one, rights, sent)
+    const shown = findShown(one, rights, sent) ?? findNamed(one, principal, sent)
     if (one !== other || status >= '500' || shown !== undefined) {
       const told = JSON.stringify({ options, principal, hidden: [...hidden], sent })
       throw new Error(
@@ -223,6 +259,7 @@ async function tryCase(
       )
     }
   }
+  for (const world of worlds) await requireUnknown(world, principal, random)
   if (hidden.size > 0) found.hiding++
   for (const { api } of worlds) await requireShown(api, principal, hidden)
   if (isAlone) requireKept(unknown, before, await listItems(worlds[0]))
@@ -270,7 +307,7 @@ function findShown(
       (!named.includes(name) && new RegExp(`\\b${name}\\b`).test(answer)),
   )
   // Documents and forms have what may be written alone.
-  const isDescription = method === 'OPTIONS' || path === '/openapi.json'
+  const isDescription = method === 'OPTIONS' || /^\/(?:openapi|llms|docs)/.test(path)
   if (known !== undefined || !answer.startsWith('2') || isDescription) return known
   const [, body = ''] = answer.split(/\n(?![a-z-]+: )/s)
   const isPage = answer.includes('text/html')
@@ -280,6 +317,50 @@ function findShown(
       ? new RegExp(`>${name}(?:\\.\\w+)?</`).test(body)
       : new RegExp(`"${name}":|<${name}[ />]`).test(body) || columns.split(/[,.]/).includes(name),
   )
+}
+
+/** The words by which the two collections can be known: their names, and those of their items, properties and relations. */
+const KEPT = {
+  vaults: ['vaults', 'safebox', 'vaultcode', 'strongroom'],
+  outbox: ['outbox', 'lettercopy', 'mailbody', 'mailing'],
+}
+
+/** A guess at a hidden collection is answered as any other word. */
+async function requireUnknown(
+  world: World,
+  principal: Principal | undefined,
+  random: Random,
+): Promise<void> {
+  const sent = makeGuess(random)
+  const { path, body = '' } = sent
+  const words = listKept(principal).filter(word => `${path} ${body}`.includes(word))
+  if (words.length === 0) return
+  const disguise = (text: string) =>
+    words.reduce((rest, word) => rest.replaceAll(word, word.replace(/./g, 'q')), text)
+  const other = { ...sent, path: disguise(path), ...(body !== '' && { body: disguise(body) }) }
+  const answer = await ask(world, principal, sent)
+  const named = findNamed(answer, principal, sent)
+  const isAlike = disguise(answer) === (await ask(world, principal, other))
+  // Who has not signed in yet is asked to, which tells that there is something.
+  const unlike = isAlike || !principal ? undefined : 'It exists'
+  if (named ?? unlike)
+    throw new Error(`${named ?? unlike}: ${JSON.stringify({ principal, sent })}\n${answer}`)
+}
+
+/** Finds a word of a collection that the client may not know of, and has not said itself. */
+function findNamed(
+  answer: string,
+  principal: Principal | undefined,
+  { path, body = '' }: Sent,
+): string | undefined {
+  const said = `${path} ${body}`
+  return listKept(principal).find(
+    word => !said.includes(word) && answer.toLowerCase().includes(word),
+  )
+}
+
+function listKept(principal: Principal | undefined): readonly string[] {
+  return [...(principal?.scopes?.includes('v') ? [] : KEPT.vaults), ...KEPT.outbox]
 }
 
 /** An item as JSON is what is stored, without what is hidden: and nothing else is left out. */

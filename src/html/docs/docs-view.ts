@@ -16,7 +16,8 @@ const findRoutes = memoize(
 export type DocsView = ReturnType<typeof buildDocsView>
 
 /** @param root the path of the described version below the api. */
-export function buildDocsView(root: string, { api, base, parameters }: RequestContext) {
+export function buildDocsView(root: string, context: RequestContext) {
+  const { api, base, parameters } = context
   const path = new URL(base).pathname.replace(/\/$/, '')
   const values = new Map(parameters.map(({ name, value }) => [name, value]))
   const find = (path: string, method: string) => {
@@ -44,7 +45,7 @@ export function buildDocsView(root: string, { api, base, parameters }: RequestCo
     /** Finds the fields of a form for the operation at a path of the document; `undefined` without input. */
     findFields(path: string, method: string) {
       const found = find(path, method)
-      return found && findInputFields(found.target, found.name)
+      return found && findInputFields(context.viewTarget(found.target), found.name)
     },
   }
 }

@@ -19,7 +19,7 @@ import {
 } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import { NEXT_PARAMETER } from '../../operations/actions.ts'
-import { isKnown } from '../../operations/authorize.ts'
+import { isHidden, isKnown } from '../../operations/authorize.ts'
 import type { PageRequest, RequestContext } from '../../operations/context.ts'
 import { listBelow } from '../../operations/read/root.ts'
 import { mayChange } from '../../operations/write/enforce-field-roles.ts'
@@ -64,7 +64,9 @@ export async function buildPageView(
   const operation = context.match?.methods.get(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
-  const match = matchRepresentedItem(context, representation)
+  const matched = matchRepresentedItem(context, representation)
+  // Who is asked to sign in is told no more.
+  const match = matched && isHidden(context, matched) ? undefined : matched
   const place: RouteTarget = match?.target ?? { kind: 'root', version: undefined }
   // An error may come before the principal is known: then it is the view of nobody.
   const target = place.kind === 'root' ? place : context.viewTarget(place)

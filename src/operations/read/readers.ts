@@ -34,7 +34,7 @@ type Seen = readonly (CollectionDefinition | undefined)[]
 /** Compiles the function that finds the readers of a collection for a client. */
 export const compileReaders = memoize((api: ApiDefinition) =>
   memoize((collection: CollectionDefinition) => {
-    const guarded = api.schemes.length > 0 ? listGuarded(collection) : []
+    const guarded = listGuarded(api, collection)
     const kept: { readonly seen: Seen; readonly readers: Readers }[] = []
     return (context: OperationContext): Readers => {
       const seen = guarded.map(relation => seeRelation(context, relation))
@@ -60,17 +60,24 @@ function seeRelation(
 }
 
 /** Lists the relations within reach that not every principal sees alike. */
-function listGuarded(collection: CollectionDefinition): RelationDefinition[] {
+function listGuarded(api: ApiDefinition, collection: CollectionDefinition): RelationDefinition[] {
   const found = new Set<RelationDefinition>()
   const visit = ({ relations }: CollectionDefinition, levels: number): void => {
     for (const relation of levels === 0 ? [] : relations.values()) {
-      const { hideExistence, fieldAccess } = relation.collection
-      if (hideExistence || fieldAccess) found.add(relation)
+      if (isGuarded(api, relation.collection)) found.add(relation)
       visit(relation.collection, levels - 1)
     }
   }
   visit(collection, MAX_LEVELS)
   return [...found]
+}
+
+/** Whether not every principal sees a collection alike. */
+function isGuarded(
+  { schemes }: ApiDefinition,
+  { hideExistence, fieldAccess }: CollectionDefinition,
+): boolean {
+  return schemes.length > 0 && (hideExistence || fieldAccess !== undefined)
 }
 
 function buildReaders(
@@ -82,7 +89,8 @@ function buildReaders(
   const scope = new CollectionScope(collection, relation => {
     const { collection: other } = relation
     if (!other.operations.has(operationOf(relation))) return undefined
-    return views.has(relation) ? views.get(relation) : other
+    // Beyond the reach of a query an error could still name it.
+    return views.has(relation) || isGuarded(api, other) ? views.get(relation) : other
   })
   const options = {
     fields: collection.queryFields,

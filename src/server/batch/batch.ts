@@ -112,7 +112,7 @@ function compileBatch(
 async function performBatch(context: RequestContext, version: VersionDefinition): Promise<void> {
   const { runtime, request } = context
   const value = await readSteps(context)
-  const steps = parseSteps(runtime, version, value)
+  const steps = parseSteps(context, version, value)
   const collection = findKeeper(version, steps)
   authorizeSteps(context, steps)
   await countSteps(context, steps)

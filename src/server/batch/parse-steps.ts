@@ -8,7 +8,8 @@ import { type Parameter, parseParameters } from '../../http/parameters.ts'
 import { splitTarget } from '../../http/target.ts'
 import type { CollectionTarget, Match, Route } from '../../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../../model/types/definition.ts'
-import type { Runtime } from '../../operations/context.ts'
+import { isHidden, isKnown } from '../../operations/authorize.ts'
+import type { RequestContext, Runtime } from '../../operations/context.ts'
 import { listFiles } from '../../operations/write/blob-inputs.ts'
 import type { Id } from '../../store/store.ts'
 
@@ -47,11 +48,11 @@ const PLACEHOLDER = '1'
 
 /** Parses the steps of a batch. @throws HttpError 400 for the first that can be none. */
 export function parseSteps(
-  runtime: Runtime,
+  batch: RequestContext,
   version: VersionDefinition,
   value: Json,
 ): readonly ParsedStep[] {
-  const { steps: limit } = runtime.api.limits
+  const { steps: limit } = batch.api.limits
   if (!Array.isArray(value) || value.length === 0)
     throw invalidBatch(
       'A batch is a list of steps: [{ "method": "POST", "path": "/…", "body": {…} }]',
@@ -62,7 +63,7 @@ export function parseSteps(
     )
   const parsed: ParsedStep[] = []
   for (const [at, step] of value.entries())
-    withStep(at, () => parsed.push(parseStep(runtime, version, step, parsed)))
+    withStep(at, () => parsed.push(parseStep(batch, version, step, parsed)))
   return parsed
 }
 
@@ -91,7 +92,7 @@ export function invalidBatch(message: string, field?: string): HttpError {
 }
 
 function parseStep(
-  runtime: Runtime,
+  batch: RequestContext,
   version: VersionDefinition,
   step: Json | undefined,
   earlier: readonly ParsedStep[],
@@ -112,28 +113,31 @@ function parseStep(
     throw invalidBatch(`A step with ${method} has no body`, 'body')
   const { path, query } = readPath(version, step.path)
   const match = findTarget(
-    runtime,
+    batch.runtime,
     fillPath(path, () => PLACEHOLDER, earlier),
   )
+  // Before anything is said of it.
+  if (batch.authenticated && isHidden(batch, match)) throw unknownPath()
   const operation = match.methods.get(method)
   if (operation === undefined) {
     const allowed = [...match.methods.keys()].filter(name => METHODS.includes(name)).join(', ')
     throw invalidBatch(`${method} is not allowed at this path. Allowed: ${allowed}.`, 'method')
   }
   const { target } = match
-  requirePossible(target, body)
+  const seen = batch.viewTarget(target)
+  requirePossible(seen, body)
   return {
     at: earlier.length,
     method,
     path,
     query,
-    parameters: readParameters(runtime.api, target, query),
+    parameters: readParameters(batch.api, target, query),
     headers: readHeaders(step),
     body,
     as: readName(step, { operation, target, body }, earlier),
     match,
     operation,
-    references: findReferences(target, body, earlier),
+    references: findReferences(batch, seen, body, earlier),
   }
 }
 
@@ -277,13 +281,18 @@ function readName(
 
 /** Finds the references of a body that are a template, and checks what they name. */
 function findReferences(
-  { collection, action }: CollectionTarget,
+  batch: RequestContext,
+  { version, collection, action }: CollectionTarget,
   body: Json | undefined,
   earlier: readonly ParsedStep[],
 ): ReadonlySet<string> {
   const found = new Set<string>()
   if (action) return found
   for (const [field, { collection: wanted }] of collection.references) {
+    // What the client does not see is an unknown property.
+    if (!collection.bodyFields.has(field)) continue
+    const parent = version.collections.get(wanted)
+    const what = parent && isKnown(batch, parent) ? `an item of ${wanted}` : 'another item'
     for (const item of Array.isArray(body) ? body : [body]) {
       const value = isObject(item) && Object.hasOwn(item, field) ? item[field] : undefined
       const name = typeof value === 'string' ? TEMPLATE.exec(value)?.[1] : undefined
@@ -291,10 +300,7 @@ function findReferences(
       requireNamed(name, field, earlier)
       const step = earlier.find(({ as }) => as === name)
       if (step?.match.target.collection.name !== wanted)
-        throw invalidBatch(
-          `${field} is the id of an item of ${wanted}, and {${name}} is none`,
-          field,
-        )
+        throw invalidBatch(`${field} is the id of ${what}, and {${name}} is none`, field)
       found.add(field)
     }
   }

@@ -2,7 +2,7 @@
 
 import { HttpError } from '../../errors.ts'
 import { AS_JSON } from '../../negotiate.ts'
-import { authorize, listAuthorizedMethods } from '../../operations/authorize.ts'
+import { authorize } from '../../operations/authorize.ts'
 import {
   type CollectionContext,
   type OperationContext,
@@ -25,7 +25,6 @@ import {
   invalidBatch,
   isRead,
   type ParsedStep,
-  unknownPath,
   withStep,
 } from './parse-steps.ts'
 
@@ -55,19 +54,11 @@ function createContext(batch: RequestContext, step: ParsedStep): CollectionConte
   })
 }
 
-/** @throws HttpError 400, 401, 403 for the first step that its client may not do, or may not know of. */
+/** @throws HttpError 401, 403 for the first step that its client may not do. */
 export function authorizeSteps(batch: RequestContext, steps: readonly ParsedStep[]): void {
   for (const step of steps) {
-    const { match, operation, at } = step
-    const context = createContext(batch, step)
-    withStep(at, () => {
-      const { collection } = match.target
-      const isHidden =
-        collection.hideExistence &&
-        listAuthorizedMethods(context, match.target, match.methods).size === 0
-      if (isHidden) throw unknownPath()
-      authorize(context, [operation])
-    })
+    const { operation, at } = step
+    withStep(at, () => authorize(createContext(batch, step), [operation]))
   }
 }
 
