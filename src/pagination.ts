@@ -9,6 +9,7 @@ import type { HeaderList } from './http/message.ts'
 import { METHOD_PARAMETER } from './http/method-override.ts'
 import { type Parameter, readWholeNumber, single } from './http/parameters.ts'
 import { type Cursor, parseCursor, printCursor } from './pagination/cursor.ts'
+import { PLACES } from './query/list-parameters.ts'
 import type { SortKey } from './store/selection.ts'
 
 /** The part of a list that a request asks for, and in which way: the links continue in the same way. */
@@ -166,7 +167,7 @@ export function pageHeaders(
 }
 
 /** Parameters that links do not keep: those of a place, since links name their own, and `_method`. */
-export const UNLINKED: ReadonlySet<string> = new Set(['offset', 'cursor', METHOD_PARAMETER])
+export const UNLINKED: ReadonlySet<string> = new Set([...PLACES, METHOD_PARAMETER])
 
 /** Lists the parameters that the links of a page keep; the size of a `Range` is their limit. */
 export function keepParameters(

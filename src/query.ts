@@ -9,17 +9,16 @@ import { buildLimits } from './http/limits.ts'
 import type { HeaderList } from './http/message.ts'
 import { type Parameter, single } from './http/parameters.ts'
 import {
-  BOUNDS,
   type FilterName,
   type InvalidName,
   parseFilterName,
   type QueryLimits,
-  RESERVED,
   readBound,
   readFilter,
   tooLong,
 } from './query/filters.ts'
 import { INCLUDE } from './query/include.ts'
+import { BOUNDS, RESERVED } from './query/list-parameters.ts'
 import {
   findFilterOf,
   isOwn,
@@ -37,7 +36,7 @@ import { searchWords } from './store/search.ts'
 import { type Search, type Selection, type SortKey, withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 
-export { RESERVED } from './query/filters.ts'
+export { RESERVED } from './query/list-parameters.ts'
 
 /** A parsed list request: the selection, and what to return of each item (all of its own properties where absent). */
 export interface ParsedQuery extends Selection, RequestedParts {

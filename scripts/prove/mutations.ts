@@ -20,6 +20,7 @@ const RESULTS = 'src/operations/write/results.ts'
 const OVERRIDE = 'src/http/method-override.ts'
 const CONDITIONAL = 'src/http/conditional.ts'
 const FILTERS = 'src/query/filters.ts'
+const BOUNDS = 'src/query/list-parameters.ts'
 const PAGES = 'src/pagination.ts'
 const LIST = 'src/operations/read/list.ts'
 const READ = 'src/operations/read/read.ts'
@@ -210,15 +211,23 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     'return [...keys.values(), { path: [id], descending }]',
     'return [...keys.values(), { path: [id], descending: false }]',
   ]),
-  '`since`, `until`': breaking(
-    FILTERS,
-    ["['since', 'gte']", "['since', 'gt']"],
-    ["if (name !== 'until' || !isDate(text))", 'if (name)'],
-  ),
+  '`since`, `until`': [
+    ...breaking(BOUNDS, [
+      "since: { effect: 'bounds', operator: 'gte' }",
+      "since: { effect: 'bounds', operator: 'gt' }",
+    ]),
+    ...breaking(FILTERS, ["if (name !== 'until' || !isDate(text))", 'if (name)']),
+  ],
   '`since_id`, `max_id`': breaking(
-    FILTERS,
-    ["['since_id', 'gt']", "['since_id', 'gte']"],
-    ["['max_id', 'lte']", "['max_id', 'lt']"],
+    BOUNDS,
+    [
+      "since_id: { effect: 'bounds', operator: 'gt' }",
+      "since_id: { effect: 'bounds', operator: 'gte' }",
+    ],
+    [
+      "max_id: { effect: 'bounds', operator: 'lte' }",
+      "max_id: { effect: 'bounds', operator: 'lt' }",
+    ],
   ),
   'ids that are UUIDs, and references to them': breaking(FILTERS, [
     'pattern || isUuid(text) ? [text.toLowerCase()] : []',

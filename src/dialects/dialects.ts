@@ -7,6 +7,7 @@ import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters, readWholeNumber, single } from '../http/parameters.ts'
 import { checkOptions, oneOf, type Rules } from '../options.ts'
+import { listParameters } from '../query/list-parameters.ts'
 import type { Dialect, DialectErrors, DialectList } from '../query.ts'
 
 function parameter(givenName: string, givenValue: string): Parameter {
@@ -99,7 +100,10 @@ function joinMessages(messages: readonly string[]): string {
 }
 
 /** Parameters that name a page, in any dialect. */
-const PAGE = new Set(['offset', 'limit', 'cursor', 'range', '_start', '_end', '_limit', '_page'])
+const PAGE = new Set([
+  ...listParameters('places', 'sizes'),
+  ...['range', '_start', '_end', '_limit', '_page'],
+])
 
 /**
  * Adds a `limit` of as many items as there are ids, unless the query names a page: clients that look up

@@ -11,7 +11,7 @@ import {
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
-import { INCLUDE } from '../query/include.ts'
+import { listParameters, PLACES } from '../query/list-parameters.ts'
 import { CACHE_BUSTER, compileQueryReader, type ParsedQuery, type QueryOptions } from '../query.ts'
 import { parseCursor } from './cursor.ts'
 
@@ -47,11 +47,8 @@ export type ListReader = (
   text?: string,
 ) => ListRequest
 
-/** Parameters that name a place in the list: links name their own. */
-const PLACE = new Set(['offset', 'cursor'])
-
 /** Parameters that say what an answer has of each item. */
-const SELECTING = new Set(['fields', INCLUDE])
+const SHOWN = listParameters('shows')
 
 /** How many queries a reader remembers, and of which length. */
 const MAX_REMEMBERED = 1000
@@ -69,7 +66,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
     const query = readQuery(parameters, issues)
     const window = readWindow(parameters, range, { ...options, sort: query.sort }, issues)
     throwIfAny(issues)
-    const places = parameters.filter(({ name }) => PLACE.has(name)).length
+    const places = parameters.filter(({ name }) => PLACES.has(name)).length
     const sized = parameters.some(({ name }) => name === 'limit')
     return {
       query,
@@ -77,7 +74,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
       links: new LinkQuery(keepParameters(parameters, window, unlinked)),
       namesPage: sized || places > 0,
       fieldsText: parameters
-        .filter(({ name }) => SELECTING.has(name))
+        .filter(({ name }) => SHOWN.has(name))
         .map(({ value }) => value)
         .join(' '),
       places,

@@ -7,7 +7,7 @@ import { type Parameter, printParameters } from '../http/parameters.ts'
 import { joinValues } from '../http/value-list.ts'
 import type { Fields } from '../schema/fields.ts'
 import { findOperator } from '../store/operators.ts'
-import { INCLUDE } from './include.ts'
+import { NAMES } from './list-parameters.ts'
 import { isGroup, WHERE } from './where.ts'
 
 export const JSON_QUERY = 'application/json'
@@ -18,9 +18,6 @@ export const QUERY_TYPES = `${JSON_QUERY}, ${FORM_QUERY}`
 
 /** How many bytes a body may have. */
 export const MAX_QUERY_BODY = 64 * 1024
-
-/** Parameters whose values are names in one text, separated by commas. */
-const JOINED: ReadonlySet<string> = new Set(['fields', 'sort', INCLUDE])
 
 /** Parameters of the URL alone: the head is read before the body. */
 const OF_HEAD: ReadonlySet<string> = new Set([METHOD_PARAMETER, SUPPRESS_PARAMETER])
@@ -37,7 +34,7 @@ export function toQueryParameters(
   value: Json,
   fields: Fields,
   issues: Issue[],
-  joined = JOINED,
+  joined = NAMES,
 ): Parameter[] {
   if (!isObject(value)) {
     const message = 'The body must be an object of parameters, such as {"where":{"color":"red"}}'

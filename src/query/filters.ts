@@ -5,7 +5,6 @@ import { type Path, toPath } from '../base/paths.ts'
 import { isUuid, type Scalar } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
-import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { type Parameter, single } from '../http/parameters.ts'
 import { splitValues } from '../http/value-list.ts'
 import {
@@ -26,19 +25,13 @@ import {
   takesSeveral,
   unsupportedReason,
 } from '../store/operators.ts'
-
+import { RESERVED } from './list-parameters.ts'
 import type { Relation } from './relation.ts'
 
 export type QueryLimits = Pick<
   Limits,
   'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'
 >
-
-/** Parameters that are not filters; `filter[name]=` reaches a field with such a name. */
-export const RESERVED: ReadonlySet<string> = new Set([
-  ...['fields', 'sort', 'offset', 'limit', 'cursor', 'since', 'until', 'since_id', 'max_id'],
-  ...[SUPPRESS_PARAMETER, METHOD_PARAMETER],
-])
 
 /** A filter without its values: found once for each name of a parameter. */
 export interface FilterName {
@@ -187,14 +180,6 @@ function describeValue(field: Field): string {
 }
 
 // --- Bounds ----------------------------------------------------------------------------------
-
-/** The bounds on the creation date and on the id; a day as `until` is meant to its end (UTC). */
-export const BOUNDS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
-  ['since', 'gte'],
-  ['until', 'lte'],
-  ['since_id', 'gt'],
-  ['max_id', 'lte'],
-])
 
 /** A day in milliseconds. */
 const DAY_MS = 86_400_000

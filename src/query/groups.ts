@@ -22,6 +22,7 @@ import type {
 } from '../store/groups.ts'
 import type { SortKey } from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
+import { PLACES } from './list-parameters.ts'
 
 /** The parameter that names what items are grouped by. */
 export const BY = 'by'
@@ -83,7 +84,7 @@ export interface GroupQuery {
 
 type GroupColumn = readonly [path: Path, field: Field]
 
-const UNUSED = ['offset', 'cursor', 'fields']
+const UNUSED = [...PLACES, 'fields']
 const OWN: ReadonlySet<string> = new Set([BY, ...AGGREGATE_WORDS, 'sort', 'limit', ...UNUSED])
 
 /** Whether a parameter makes a count one by groups; a name of {@link AGGREGATE_WORDS} without `by` may be a filter. */

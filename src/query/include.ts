@@ -2,10 +2,11 @@
 
 import type { Path } from '../base/paths.ts'
 import { type ErrorType, type Issue, nearest } from '../errors.ts'
+import type { ListParameterName } from './list-parameters.ts'
 import { invalidStepsReason, type QueryScope, type Relation } from './relation.ts'
 
 /** The name of the parameter. */
-export const INCLUDE = 'include'
+export const INCLUDE = 'include' satisfies ListParameterName
 
 /** How many relations one request may include. */
 const MAX_NAMES = 10

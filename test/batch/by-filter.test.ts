@@ -542,6 +542,9 @@ describe('refused before anything is done', () => {
     await expect(
       all.deleteMany({ color: 'red', limit: 1 } as never, { maxAffected: 1 }),
     ).rejects.toThrow('deleteMany takes no limit')
+    await expect(
+      all.patchMany({ color: 'red', include: ['maker'] } as never, { sold: true }),
+    ).rejects.toThrow('patchMany takes no include')
     await expect(all.deleteMany({ color: 'red' }, {} as never)).rejects.toThrow(
       'deleteMany needs { maxAffected }',
     )

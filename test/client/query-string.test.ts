@@ -4,10 +4,11 @@ import { z } from 'zod'
 import { createClient } from '../../src/client/index.ts'
 import { printQuery } from '../../src/client/query-string.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { listParameters } from '../../src/query/list-parameters.ts'
 import { listGroups } from '../../src/query/where.ts'
 import { OPERATOR_WORDS } from '../../src/store/operators.ts'
 
-const cars = { name: 'cars', id: 'id' }
+const cars = { name: 'cars' }
 const print = (query: object) => decodeURIComponent(printQuery(query, cars))
 
 test.each(OPERATOR_WORDS)('the operator %s is one of the client', word => {
@@ -18,6 +19,15 @@ test.each(OPERATOR_WORDS)('the operator %s is one of the client', word => {
   // Nothing that only contains it.
   expect(print({ price: { [`${word}s`]: 1 } })).toBe(`?price.${word}s=1`)
 })
+
+test.each([...listParameters('shows', 'orders', 'places', 'sizes', 'bounds')])(
+  'the parameter %s is one of the client, and no filter',
+  name => {
+    expect(print({ [name]: undefined })).toBe('')
+    expect(print({ where: { [name]: 1 } })).toBe(`?filter[${name}]=1`)
+    expect(() => print({ [`${name}s`]: undefined })).toThrow(TypeError)
+  },
+)
 
 test('the groups are those of the client', () => {
   expect(listGroups(new Map())).toEqual(['or', 'and', 'not'])

@@ -4,7 +4,7 @@ import type { ErrorEntry } from '../../errors.ts'
 import type { Parameter } from '../../http/parameters.ts'
 import { COLUMN_CONTROL, NO_VALUE, OPERATOR_CONTROL, SEARCH } from '../../query/form-query.ts'
 import { isGroupParameter } from '../../query/groups.ts'
-import { RESERVED } from '../../query.ts'
+import { BOUNDS, RESERVED } from '../../query/list-parameters.ts'
 import { type Field, isFilterable } from '../../schema/fields.ts'
 import { listOperators, type OperatorWord } from '../../store/operators.ts'
 import { type Markup, markup, raw } from '../markup.ts'
@@ -152,9 +152,6 @@ export function printFilters(view: PageView, errors: readonly ErrorEntry[] = [])
 ${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
 }
-
-/** Parameters that select items but are not fields. */
-const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
 
 /** Describes the filters of the list: `color = red, price[lte] = 10`. */
 function describeFilters({ parameters, kind }: PageView): string {

@@ -6,6 +6,7 @@ import { parseContentRange } from '../../http/content-range.ts'
 import { parseLink } from '../../http/link.ts'
 import { getHeader } from '../../http/message.ts'
 import { type Parameter, printParameters } from '../../http/parameters.ts'
+import { PLACES } from '../../query/list-parameters.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import { invalidSortReason, parseSort, printSort } from '../../store/sort.ts'
 import { type Markup, markup, raw, toLocalPath } from '../markup.ts'
@@ -42,7 +43,7 @@ function isScalar({ kind }: Field): boolean {
 
 /** A link that changes the list starts at its beginning. */
 export function isKept({ name }: Parameter): boolean {
-  return name !== 'cursor' && name !== 'offset'
+  return !PLACES.has(name)
 }
 
 export function printTable(

@@ -7,7 +7,8 @@ import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
 import { wholeFrom } from '../../options.ts'
 import { isGroupParameter, readGroupQuery } from '../../query/groups.ts'
-import { INCLUDE } from '../../query/include.ts'
+import { listParameters } from '../../query/list-parameters.ts'
+import { WHERE } from '../../query/where.ts'
 import type { ParsedQuery } from '../../query.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../context.ts'
@@ -44,9 +45,9 @@ const MAX_AT_ONCE = 1000
 const DEFAULT_MAX = 10_000
 
 /** The parameters for the grammar of queries, and those for the place in the list. */
-const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields', INCLUDE] as const
-const PLACE = ['limit', 'offset', 'cursor'] as const
-const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
+const READ = [...listParameters('bounds', 'orders', 'shows')]
+const PLACE = [...listParameters('sizes', 'places')]
+const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, WHERE])
 
 /** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
 function readCallQuery(
@@ -116,12 +117,15 @@ async function countGroupsOf(
   return value
 }
 
+/** Parameters that say nothing of which items there are. */
+const UNSELECTING = [...listParameters('orders', 'shows', 'sizes', 'places')]
+
 /** @throws TypeError for what selects no items. */
 function refuseParameters(
   { name }: CollectionDefinition,
   { operation, query = {} }: ListCall,
 ): void {
-  const other = ['sort', 'fields', ...PLACE].find(each => Object.hasOwn(query, each))
+  const other = UNSELECTING.find(each => Object.hasOwn(query, each))
   if (other === undefined) return
   throw new TypeError(
     `${name}: ${operation} takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,

@@ -4,12 +4,11 @@
 import { type AnyIssue, HttpError, type Issue } from '../../errors.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { cutTagsToVersions, evaluate } from '../../http/conditional.ts'
-import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../../http/method-override.ts'
 import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type { FilterOperation } from '../../model/types/operation.ts'
-import { BOUNDS, RESERVED } from '../../query/filters.ts'
 import { INCLUDE } from '../../query/include.ts'
+import { listParameters } from '../../query/list-parameters.ts'
 import { isAlways } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
 import { KeptError } from '../../store/errors.ts'
@@ -62,13 +61,11 @@ export function compileByFilter(
   }
 }
 
-/** What selects items, or means nothing, though it is no name of a field. */
-const SELECTING = new Set([...BOUNDS.keys(), METHOD_PARAMETER, SUPPRESS_PARAMETER])
+const OF_PAGE = listParameters('orders', 'shows', 'sizes', 'places')
 
 /** Whether a parameter is about a page of a list. */
 function isOfPage({ queryFields }: CollectionDefinition, name: string): boolean {
-  if (name === INCLUDE) return !queryFields.has(INCLUDE)
-  return RESERVED.has(name) && !SELECTING.has(name)
+  return OF_PAGE.has(name) && !(name === INCLUDE && queryFields.has(name))
 }
 
 function refuseParameter(name: string): Issue {
