@@ -151,7 +151,7 @@ export function findSliceInTurns(
   const walk = planWalk(plan, selection, slice, limit, wantsTotal)
   if (walk) {
     const { part, order } = walk
-    const most = itemsAtOnce(selection)
+    const most = isExact(part, selection) ? undefined : itemsAtOnce(selection)
     const found = takeFrom(part, selection, order, source, options, limit, most)
     if (found) return toSelected(found, slice, walk)
     const late = walkInTurns(part, selection, order, source, limit, options)
@@ -276,7 +276,7 @@ function takeFrom(
   source: Source,
   options: StoreOptions | undefined,
   limit: number,
-  most: number,
+  most: number | undefined,
 ): Stored[] | undefined
 function takeFrom(
   part: IndexPart,
