@@ -42,6 +42,7 @@ export const STORES: readonly string[] = named([
   'stores/contract',
   'stores/creates',
   'stores/each',
+  'stores/exact-json',
   'stores/existing',
   'stores/folded',
   'stores/gather',

@@ -1,5 +1,7 @@
 // Whole numbers that JavaScript rounds: 9007199254740993 is read as 9007199254740992.
 
+import type { Json } from './values.ts'
+
 /** Most texts hold no number that could be one. */
 const MANY_DIGITS = /\d{16}/
 const WHOLE = /^[+-]?0*(\d{16,})$/
@@ -22,6 +24,12 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/iy
 /** Finds the first number that {@link isInexact} in a text that is valid JSON. */
 export function findInexact(json: string): FoundNumber | undefined {
   if (!MANY_DIGITS.test(json)) return undefined
+  for (const { digits, levels } of walkInexact(json)) return { path: toPath(json, levels), digits }
+  return undefined
+}
+
+/** Walks along the numbers that {@link isInexact} in a text that is valid JSON. */
+function* walkInexact(json: string) {
   // Of each level the place in a list, or `~` where the name of the present property stands.
   const levels: number[] = []
   let quoted = 0
@@ -38,11 +46,10 @@ export function findInexact(json: string): FoundNumber | undefined {
     else if (char !== undefined && (char === '-' || (char >= '0' && char <= '9'))) {
       NUMBER.lastIndex = at
       const [digits = char] = NUMBER.exec(json) ?? []
-      if (digits.length >= 16 && isInexact(digits)) return { path: toPath(json, levels), digits }
+      if (digits.length >= 16 && isInexact(digits)) yield { at, digits, levels }
       at += digits.length - 1
     }
   }
-  return undefined
 }
 
 function endOfString(json: string, start: number): number {
@@ -62,4 +69,53 @@ function toPath(json: string, levels: readonly number[]): string {
 export function describeInexact(digits: string): string {
   const rounded = String(Number(digits)).slice(0, 64)
   return `must be a number that JavaScript does not round, not ${digits.slice(0, 64)}. Send a string, or ${rounded}`
+}
+
+// What other programs have stored is kept beside the value that JavaScript has rounded.
+
+/** The values of a text whose numbers are texts: their digits behind U+0000, which no text that is stored holds. */
+const exactValues = new WeakMap<object, Json>()
+/** Whether there has ever been one: until then nobody looks for them. */
+let hasAny = false
+
+const MARKED = /^\0-?\d{16,}$/
+const PRINTED = /"\\u0000(-?\d{16,})"/g
+
+/** Parses a text that is kept by a database. An object or list with numbers that JavaScript rounds keeps their digits beside it. */
+export function parseKept(json: string): Json {
+  const value: Json = JSON.parse(json)
+  if (!MANY_DIGITS.test(json) || typeof value !== 'object' || value === null) return value
+  let marked = ''
+  let from = 0
+  for (const { at, digits } of walkInexact(json)) {
+    marked += `${json.slice(from, at)}"\\u0000${digits}"`
+    from = at + digits.length
+  }
+  if (from === 0) return value
+  hasAny = true
+  exactValues.set(value, JSON.parse(marked + json.slice(from)))
+  return value
+}
+
+/** Whether digits are kept beside a value. */
+export function hasDigits(value: unknown): boolean {
+  return hasAny && typeof value === 'object' && value !== null && exactValues.has(value)
+}
+
+/** The value with the digits of its numbers as texts that {@link findDigits} reads, where any are kept beside it. */
+export function withDigits(value: Json): Json {
+  if (!hasAny || typeof value !== 'object' || value === null) return value
+  return exactValues.get(value) ?? value
+}
+
+/** The digits of a number in {@link withDigits}; `undefined` for any other text. */
+export function findDigits(text: string): string | undefined {
+  return hasAny && MARKED.test(text) ? text.slice(1) : undefined
+}
+
+/** Prints JSON, each number with the digits that are kept. */
+export function printJson(value: unknown): string {
+  if (!hasAny) return JSON.stringify(value)
+  const text = JSON.stringify(value, (_, each) => withDigits(each))
+  return text.replace(PRINTED, '$1')
 }

@@ -6,9 +6,10 @@
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection"). So does one that has
 // `'` in front of these already: a reader takes exactly one off.
 
+import { findDigits, printJson, withDigits } from '../base/exact-numbers.ts'
 import { memoize } from '../base/memoize.ts'
-import { getValue } from '../base/paths.ts'
-import { type Item, isObject, type Json } from '../base/values.ts'
+import { getValue, type Path } from '../base/paths.ts'
+import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { printBatches } from './chunks.ts'
 import { type CsvColumn, listColumns } from './csv-columns.ts'
@@ -81,17 +82,24 @@ function printRow(columns: readonly CsvColumn[], item: Item): string {
   let text = ''
   let separator = ''
   for (const { path, json } of columns) {
-    text += separator + printCell(getValue(item, path), json)
+    text += separator + printCell(readCell(item, path), json)
     separator = ','
   }
   // Readers skip a row of empty cells.
   return `${/^,*$/.test(text) ? `""${text}` : text}\r\n`
 }
 
+/** Reads the value of a column; a number within a value that keeps its digits as a text of them. */
+function readCell(item: Item, path: Path): Json | undefined {
+  const [name = '', ...below] = path
+  if (below.length === 0) return getProperty(item, name)
+  return getValue(withDigits(getProperty(item, name) ?? null), below)
+}
+
 function printCell(value: Json | undefined, json: boolean): string {
   if (value === undefined || value === null) return ''
-  if (json || typeof value === 'object') return quote(JSON.stringify(value))
-  return typeof value === 'string' ? printText(value) : String(value)
+  if (json || typeof value === 'object') return quote(printJson(value))
+  return typeof value === 'string' ? (findDigits(value) ?? printText(value)) : String(value)
 }
 
 function printText(text: string): string {

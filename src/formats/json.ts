@@ -1,5 +1,6 @@
 // JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
 
+import { printJson as printValue } from '../base/exact-numbers.ts'
 import { andThen, type Json } from '../base/values.ts'
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
 import { printItem } from '../store/printed.ts'
@@ -20,7 +21,7 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
   printStored,
   printNested(nested) {
     const { json: body, bytes: length } = 'item' in nested ? nested.print() : printNested(nested)
-    return { body: body ?? JSON.stringify(nested), length }
+    return { body: body ?? printValue(nested), length }
   },
   read(body, context) {
     const { depth, members } = context.limits
@@ -36,9 +37,9 @@ function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
     case 'list':
-      return JSON.stringify(representation.data)
+      return printValue(representation.data)
     case 'document':
-      return representation.text ?? JSON.stringify(representation.data)
+      return representation.text ?? printValue(representation.data)
     case 'errors': {
       const { status, errors, message, printed = errors } = representation
       return JSON.stringify(
@@ -54,7 +55,7 @@ function printJson(representation: Representation, type: string): string {
 
 function printStored(stored: Stored | readonly Stored[]) {
   if ('item' in stored) {
-    const { json: body = JSON.stringify(stored.item), bytes: length } = printItem(stored)
+    const { json: body = printValue(stored.item), bytes: length } = printItem(stored)
     return { body, length }
   }
   let body = '['
@@ -72,7 +73,7 @@ function printStored(stored: Stored | readonly Stored[]) {
 function printLarge(list: readonly Stored[]) {
   let length = 0
   const body = list.map((each, at) => {
-    const { json: text = JSON.stringify(each.item), bytes } = printItem(each)
+    const { json: text = printValue(each.item), bytes } = printItem(each)
     const isLast = at === list.length - 1
     const piece = Buffer.allocUnsafe(bytes + (isLast ? 2 : 1))
     piece[0] = at === 0 ? 0x5b : 0x2c

@@ -1,4 +1,5 @@
 // `application/x-ndjson`: one JSON value on each line.
+import { printJson } from '../base/exact-numbers.ts'
 import type { Json } from '../base/values.ts'
 import { printBatches } from './chunks.ts'
 import type { Format, ReadContext, Representation } from './format.ts'
@@ -54,5 +55,5 @@ function printNdjson(representation: Representation): string | AsyncIterable<Uin
 }
 
 function printLine(value: unknown): string {
-  return `${JSON.stringify(value)}\n`
+  return `${printJson(value)}\n`
 }

@@ -1,5 +1,6 @@
 // Items with what they include. What a store keeps printed is joined, not printed again.
 
+import { printJson } from '../base/exact-numbers.ts'
 import type { Item } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { type PrintedStored, printItem } from '../store/printed.ts'
@@ -104,7 +105,7 @@ export class NestedItem {
     // What is included wins over a property that has come into the store by another way.
     if (names.names.some(name => Object.hasOwn(item, name))) return measure(this.data)
     const own = this.#printOwn()
-    let json = (own.json ?? JSON.stringify(item)).slice(0, -1)
+    let json = (own.json ?? printJson(item)).slice(0, -1)
     let { bytes } = own
     let comma = json === '{' ? '' : ','
     for (let at = 0; at < this.#parts.length; at++) {
@@ -112,7 +113,7 @@ export class NestedItem {
       const key = names.keys[at]
       if (!key) continue
       const printed = isList(part) ? printNested(part) : (part?.print() ?? NULL)
-      json += comma + key.json + (printed.json ?? JSON.stringify(part))
+      json += comma + key.json + (printed.json ?? printJson(part))
       bytes += comma.length + key.bytes + printed.bytes
       comma = ','
     }
@@ -144,7 +145,7 @@ export class NestedItem {
 const NULL: Printed = { json: 'null', bytes: 4 }
 
 function measure(item: Item): Printed {
-  const json = JSON.stringify(item)
+  const json = printJson(item)
   return { json, bytes: Buffer.byteLength(json) }
 }
 
@@ -158,7 +159,7 @@ export function printNested(items: readonly NestedItem[]): Printed & { readonly 
   let bytes = 2
   for (const each of items) {
     const printed = each.print()
-    const text = printed.json ?? JSON.stringify(each.item)
+    const text = printed.json ?? printJson(each.item)
     json += bytes === 2 ? text : `,${text}`
     bytes += bytes === 2 ? printed.bytes : printed.bytes + 1
   }

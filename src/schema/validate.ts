@@ -1,5 +1,6 @@
 // The validators of a create, a replace and a patch, compiled once from a collection's schema.
 
+import { hasDigits } from '../base/exact-numbers.ts'
 import {
   type Awaitable,
   andThen,
@@ -9,7 +10,7 @@ import {
   type Json,
   sameJson,
 } from '../base/values.ts'
-import { HttpError, throwIfAny } from '../errors.ts'
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { type Field, getPropertyField } from './fields.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
@@ -46,16 +47,37 @@ export function buildValidator(schema: Schema, unknown?: ReadonlySet<string>): V
   return {
     create: check,
     replace: (current, value) =>
-      andThen(check(value, current), item => keepUnknown(schema, current, value, item)),
+      andThen(check(value, current), item =>
+        keepDigits(current, keepUnknown(schema, current, value, item)),
+      ),
     patch(current, patched) {
       if (sameJson(current, patched)) return current
       return andThen(check(patched, current), item => {
         // An object comes back where all three are objects, as the check has made sure.
         const restored = restore(current, patched, item, field) as Item
-        return keepUnknown(schema, current, patched, restored)
+        return keepDigits(current, keepUnknown(schema, current, patched, restored))
       })
     },
   }
+}
+
+/**
+ * Keeps each value that has the digits of its numbers beside it, as it is.
+ * @throws HttpError 409 where one would be written anew: its numbers would be others.
+ */
+function keepDigits(current: Item, next: Item): Item {
+  for (const name in current) {
+    const value = current[name]
+    if (!hasDigits(value) || next[name] === value) continue
+    if (!sameJson(next[name], value)) throw new HttpError(409, [inexactStored(name)])
+    next[name] = value as Json // it has digits
+  }
+  return next
+}
+
+function inexactStored(field: string): Issue {
+  const message = `${field} holds a whole number beyond 2^53, which this write would round. Leave ${field} as it is, or change it in the database`
+  return { message, field, type: 'inexact_stored' }
 }
 
 /**

@@ -1,4 +1,5 @@
 // Prints stored items as JSON, once each, and cuts pages by the size of their items.
+import { printJson } from '../base/exact-numbers.ts'
 import type { Slice, Stored, StorePage } from './store.ts'
 
 /** Texts of more bytes are printed each time. */
@@ -22,7 +23,7 @@ export interface PrintedStored extends Stored {
 /** Prints an item once for as long as its store returns the same object. */
 export function printItem(stored: PrintedStored): PrintedItem {
   if (stored.printed) return stored.printed
-  const text = JSON.stringify(stored.item)
+  const text = printJson(stored.item)
   const bytes = Buffer.byteLength(text)
   stored.printed = { json: bytes > MAX_KEPT ? undefined : text, bytes, lastModified: undefined }
   return stored.printed

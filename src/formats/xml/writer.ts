@@ -1,4 +1,5 @@
 // JSON values to XML elements, by shapes.
+import { findDigits, withDigits } from '../../base/exact-numbers.ts'
 import { memoize } from '../../base/memoize.ts'
 import { type Item, isObject, type Json } from '../../base/values.ts'
 import { needsType, type Type, type XmlShape } from './shape.ts'
@@ -38,11 +39,13 @@ function compileElement(name: string, shape: XmlShape): ElementWriter {
   const { open, close } = printTags(name)
   const plain = `${open}>`
   const content = compileContent(shape)
-  return value => {
+  return given => {
+    const value = withDigits(given)
     const type = typeOf(value)
     if (type === undefined) return `${open} nil="true"/>`
     const start = needsType(value, type, shape) ? `${open} type="${type}">` : plain
     if (typeof value === 'string') {
+      if (type === 'number') return start + findDigits(value) + close
       const text = printText(value)
       if (text !== undefined) return start + text + close
       return `${start.slice(0, -1)} encoding="json">${printJsonText(value)}${close}`
@@ -57,6 +60,7 @@ function typeOf(value: Json): Type | undefined {
   if (value === null) return undefined
   if (Array.isArray(value)) return 'array'
   const type = typeof value
+  if (typeof value === 'string' && findDigits(value) !== undefined) return 'number'
   if (type === 'number') return Number.isFinite(value) ? 'number' : undefined
   if (type === 'string' || type === 'boolean' || type === 'object') return type
   throw new TypeError(`XML cannot print a ${type}`)

@@ -1,5 +1,6 @@
 // The items that programs have read, with the version of each: a write with one is conditional.
 
+import { hasDigits } from '../../base/exact-numbers.ts'
 import { freezeDeep, type Item, isObject } from '../../base/values.ts'
 import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../../http/conditional.ts'
 import type { DefItem, UnknownDef } from '../../model/types/collection-types.ts'
@@ -23,11 +24,29 @@ const versions = new WeakMap<object, Version>()
 export function toProgramItem(
   collection: CollectionDefinition,
   { id, version, item }: Stored,
-  readable: Item = protect(collection, item),
+  own: Item = protect(collection, item),
 ): ProgramItem {
-  if (!Object.isFrozen(readable)) freezeDeep(readable)
+  if (!Object.isFrozen(own)) freezeDeep(own)
+  const readable = guardRounded(collection, own)
   versions.set(readable, { collection: collection.name, id, version })
   return readable as ProgramItem // the properties that the server adds are not in the type of `Item`
+}
+
+/** Puts a getter that throws in the place of each property with a number that JavaScript has rounded. */
+function guardRounded({ name: of }: CollectionDefinition, item: Item): Item {
+  if (!Object.values(item).some(hasDigits)) return item
+  const guarded: Item = {}
+  for (const [name, value] of Object.entries(item)) {
+    if (!hasDigits(value)) guarded[name] = value
+    else {
+      const get = () => {
+        const message = `${of}: ${name} holds a whole number beyond 2^53, which JavaScript would round. Read it as text by SQL, or serve a view that casts it to text`
+        throw new TypeError(message)
+      }
+      Object.defineProperty(guarded, name, { enumerable: true, get })
+    }
+  }
+  return Object.freeze(guarded)
 }
 
 /**

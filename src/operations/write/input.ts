@@ -214,7 +214,7 @@ export function validateNew({ call, candidate }: Write<'candidate'>): Awaitable<
   return call.target.collection.validator.create(candidate)
 }
 
-/** Checks a replacement. @throws HttpError 400 with every issue. */
+/** Checks a replacement. @throws HttpError 400 with every issue, 409 */
 export function validateReplacement({
   call,
   own,
@@ -223,7 +223,7 @@ export function validateReplacement({
   return call.target.collection.validator.replace(own, candidate)
 }
 
-/** Checks a patched item. @throws HttpError 400 with every issue. */
+/** Checks a patched item. @throws HttpError 400 with every issue, 409 */
 export function validatePatched({
   call,
   own,

@@ -276,7 +276,7 @@ export function checkChange(
       .refine('candidate', roles && operation === 'patch' && fields.restoreReadOnly)
       .refine('candidate', refers && refs.fillParents, 400)
       .refine('candidate', blobs && contents.receiveContents, 400, 413)
-      .set('checked', replaces ? input.validateReplacement : input.validatePatched, 400)
+      .set('checked', replaces ? input.validateReplacement : input.validatePatched, 400, 409)
       .check(roles && roles.immutable.size > 0 && fields.refuseImmutable, 400),
   )
 }

@@ -1,5 +1,6 @@
 // One column of a table: its field, and how its values are encoded and decoded.
 
+import { parseKept, printJson } from '../../base/exact-numbers.ts'
 import type { Path } from '../../base/paths.ts'
 import type { Item, Json } from '../../base/values.ts'
 import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts'
@@ -194,7 +195,7 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
     return text
   }
   if (type === 'json') {
-    return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)
+    return value === null && !isAmbiguous(field) ? null : printJson(value)
   }
   return typeof value === 'boolean' ? database.boolean(value) : value
 }
@@ -229,7 +230,7 @@ export function decodeNumber(value: unknown, kind: Kind | ColumnType, column: st
 
 function parseJson(text: string, { column }: Column): Json {
   try {
-    return JSON.parse(text)
+    return parseKept(text)
   } catch (cause) {
     throw new Error(
       `The column "${column}" holds invalid JSON; set { json: false } for it in columns, or declare what it holds`,

@@ -1,5 +1,6 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
+import { printJson } from '../../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
 import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
@@ -352,5 +353,5 @@ export class TableMapping {
 
 /** A version of values: 96 bits, as 16 characters. */
 function hash(item: Item): string {
-  return createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 16)
+  return createHash('sha256').update(printJson(item)).digest('base64url').slice(0, 16)
 }
