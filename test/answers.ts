@@ -138,6 +138,9 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const about = `${method} ${target} (${template}): ${status} ${text.slice(0, 300)}`
   // A form may stand for another method, and a rate limit counts unknown methods too.
   if (!operation && (method === 'POST' || status === 429)) return undefined
+  // The form of an action is a page at the address of its POST.
+  const isPage = headers.get('content-type')?.startsWith('text/html')
+  if (!operation && documented === 'get' && isPage && item.post) return undefined
   if (!operation) return `${about}: the method is not documented`
   const { document } = described
   const place = ['paths', template, documented, 'responses']

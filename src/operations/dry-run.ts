@@ -5,6 +5,7 @@ import { getHeader } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { CollectionTarget } from '../model/compile/routes.ts'
 import type { OperationContext, OperationResult, Perform } from './context.ts'
+import { toOperationError } from './inner-errors.ts'
 import { runInTransaction } from './run-transaction.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 import { listFiles } from './write/blob-inputs.ts'
@@ -67,7 +68,9 @@ export async function tryOut(
   if (file !== undefined) throw cannotRollBack(`The file of ${file} would be stored`)
   const done = await rollBack(context, transaction =>
     context.within(transaction, () => perform(context)),
-  )
+  ).catch(error => {
+    throw toOperationError(context, error)
+  })
   const others = getHeader(done.headers, 'Preference-Applied')
   const own = printPreferences({ tx: 'rollback' })
   const headers = ['Preference-Applied', others === undefined ? own : `${others}, ${own}`]

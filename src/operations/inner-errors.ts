@@ -46,6 +46,14 @@ export function toActionError(context: OperationContext, thrown: unknown): unkno
   return error
 }
 
+/**
+ * Finds what goes on of an error that ends an operation. One that the program of an action caught comes back where it has
+ * undone the transaction: after the action itself, in a dry run or a batch.
+ */
+export function toOperationError(context: OperationContext, thrown: unknown): unknown {
+  return context.target.action ? toActionError(context, thrown) : toOuterError(thrown)
+}
+
 /** Finds what an error was called for, once: what a hook or action lets pass is an error of its own operation. */
 function takeCalled(thrown: unknown): CollectionDefinition | undefined {
   if (!(thrown instanceof HttpError)) return undefined

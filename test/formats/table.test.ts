@@ -28,7 +28,7 @@ const ERRORS: readonly [what: string, status: number, method: string, path: stri
     ['no such parent', 404, 'GET', '/v1/cars/999/options'],
     ['nothing there', 404, 'GET', '/v1/lorries'],
     ['another method', 405, 'DELETE', '/v1/cars'],
-    ['another method of an action', 405, 'GET', '/v1/cars/1/buy'],
+    ['another method of an action', 405, 'DELETE', '/v1/cars/1/buy'],
     ['not unique', 409, 'POST', '/v1/cars', { json: carOf(1) }],
     ['a precondition', 412, 'DELETE', '/v1/cars/1', { headers: { 'if-match': '"x"' } }],
     [

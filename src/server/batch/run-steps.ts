@@ -9,7 +9,7 @@ import {
   RequestContext,
 } from '../../operations/context.ts'
 import { requireRollback, rollBack } from '../../operations/dry-run.ts'
-import { toOuterError } from '../../operations/inner-errors.ts'
+import { toOperationError, toOuterError } from '../../operations/inner-errors.ts'
 import { compileOperation } from '../../operations/perform.ts'
 import { runInTransaction } from '../../operations/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/running-transaction.ts'
@@ -148,6 +148,8 @@ async function runStep(
     transaction.requireWhole()
     const tag = seen.collection.view?.tag
     return { ...toAnswer(context, result), id: result.stored?.id, ...(tag && { view: tag }) }
+  } catch (error) {
+    throw toOperationError(context, error)
   } finally {
     await context.discardUploads()
   }
