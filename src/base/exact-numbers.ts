@@ -4,12 +4,12 @@ import type { Json } from './values.ts'
 
 /** Most texts hold no number that could be one. */
 const MANY_DIGITS = /\d{16}/
-const WHOLE = /^[+-]?0*(\d{16,})$/
+const WHOLE = /^[+-]?(\d{16,})$/
 
 /** Whether a text is a whole number that is another one as a JavaScript number. One with a fraction or an exponent is not. */
 export function isInexact(text: string): boolean {
   const digits = WHOLE.exec(text)?.[1]
-  return digits !== undefined && String(Number(digits)) !== digits
+  return digits !== undefined && String(Number(digits)) !== digits.replace(/^0+(?=\d)/, '')
 }
 
 /** A number of a JSON text. */

@@ -124,16 +124,14 @@ export function foreignObject(name: string): TypeError {
   )
 }
 
-/** Converts a value with files to a form; its other properties are parts of JSON. */
+/** Converts a value with files to a form; its other properties are texts of JSON. */
 function toBody(value: unknown): unknown {
   const entries = Object.entries(Object(value))
   if (!entries.some(([, each]) => each instanceof Blob)) return value
   const form = new FormData()
   for (const [name, each] of entries) {
-    const type = 'application/json'
-    if (each !== undefined) {
-      form.append(name, each instanceof Blob ? each : new Blob([JSON.stringify(each)], { type }))
-    }
+    if (each instanceof Blob) form.append(name, each)
+    else if (each !== undefined) form.append(`${name}:json`, JSON.stringify(each))
   }
   return form
 }

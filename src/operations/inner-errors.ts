@@ -77,7 +77,8 @@ function hideNames(thrown: unknown, called: CollectionDefinition | undefined): u
   const issues = [...new Set(errors.map(({ type = '' }) => type))].flatMap(type => {
     const description = TYPES[status]?.[type]
     // There is no message besides the description that says more.
-    return description ? [{ message: description.replaceAll(/ `message` [^.]*\./g, ''), type }] : []
+    const sentences = description?.split(/(?<=\.) /).filter(each => !each.startsWith('`message`'))
+    return sentences ? [{ message: sentences.join(' '), type }] : []
   })
   return new AnyHttpError(status, issues, { headers, cause: thrown })
 }
