@@ -24,6 +24,13 @@ export function printInstant(time: number): string {
   return new Date(Math.min(Math.max(time, FIRST_INSTANT), LAST_INSTANT)).toISOString()
 }
 
+/** Prints a date-time in UTC, with its digits below a millisecond where they are not zero. */
+export function toUtc(text: string): string {
+  const printed = printInstant(parseInstant(text))
+  const [, finer] = /[.]\d{3}(\d*[1-9])/.exec(text) ?? []
+  return finer === undefined ? printed : `${printed.slice(0, -1)}${finer}Z`
+}
+
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/

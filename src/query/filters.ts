@@ -1,6 +1,6 @@
 // Filters of a list request: `color=red`, `price[gte]=10`, `since=2024-01-01` → what a store compares.
 
-import { isDate, LAST_INSTANT, parseInstant, printInstant } from '../base/dates.ts'
+import { isDate, LAST_INSTANT, parseInstant, printInstant, toUtc } from '../base/dates.ts'
 import { type Path, toPath } from '../base/paths.ts'
 import { isUuid, type Scalar } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
@@ -15,7 +15,7 @@ import {
   isFilterable,
   unknownField,
 } from '../schema/fields.ts'
-import { inexactReason, parseScalars } from '../schema/scalars.ts'
+import { inexactReason, isOfKind, parseScalars } from '../schema/scalars.ts'
 import type { Filter, Operator } from '../store/filter.ts'
 import {
   findOperator,
@@ -159,8 +159,7 @@ function parseFilterValues(text: string, field: Field, pattern = false): Scalar[
   if (leaf?.kind !== 'date-time') return parseScalars(text, field)
   // A `+` of an offset that was sent unescaped came out of the query as a space.
   const [value] = parseScalars(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
-  const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
-  return Number.isNaN(time) ? [] : [printInstant(time)]
+  return typeof value === 'string' && isOfKind(value, 'date-time') ? [toUtc(value)] : []
 }
 
 /** Says why a text is no value of a filter. */
