@@ -63,6 +63,7 @@ export const STORES: readonly string[] = named([
   'stores/tables',
   'stores/transactions',
   'stores/types',
+  'stores/values',
   'stores/walk',
   'through',
   'transaction-calls',

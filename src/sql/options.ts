@@ -28,6 +28,11 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    */
   readonly migrate?: boolean | undefined
   /**
+   * The zone of the times of an existing table whose type has none, such as `timestamp` in PostgreSQL. No other zone is
+   * taken: where clocks change, an hour comes twice. Default: a column of such a type is refused.
+   */
+  readonly timezone?: 'UTC' | undefined
+  /**
    * How long a statement of this store may take in PostgreSQL, in milliseconds; then it is cancelled, and the
    * call throws an `UnavailableError`. The wait for a connection does not count. Other statements on the
    * same pool are not limited. Outside of transactions it needs {@link preparePostgres}. Default: no limit.
@@ -60,6 +65,10 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   database: oneOf(...Object.keys(DATABASES)),
   create: BOOLEAN,
   migrate: BOOLEAN,
+  timezone: {
+    wanted: '"UTC": in other zones an hour comes twice a year, so that a time may be two',
+    fits: value => value === 'UTC',
+  },
   timeout: wholeFrom(1),
   maxScan: wholeFrom(1),
   rememberTotals: BOOLEAN,

@@ -57,7 +57,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   if (name === undefined) {
     throw new TypeError('This Kysely is neither for SQLite nor for PostgreSQL: set `database`')
   }
-  return new SqlStore(findSharedDatabase(options.db), DATABASES[name], options)
+  const database = DATABASES[name]
+  const known = (options.timezone && database.inUtc) || database
+  return new SqlStore(findSharedDatabase(options.db), known, options)
 }
 
 /** The calls that a store has within a transaction too. They are fields: a program may copy them (`{ ...store }`). */

@@ -52,10 +52,15 @@ export interface VersionTrigger {
   readonly text: string
 }
 
-/** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
+/** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`, an enum. */
 export interface NativeType {
   /** The kind of field that it holds. */
   readonly kind: Kind
+  /**
+   * The column as the database compares it, in a way of its own: an index finds texts by it, among others that the database
+   * takes for equal. The store compares the texts. Absent where the database compares as the store does.
+   */
+  own?(column: Fragment): Fragment
   /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
   /** The expression to select: every driver returns the same value for it. */
@@ -66,6 +71,8 @@ export interface NativeType {
   bind(text: string): Fragment
   /** The column as a text, for patterns and searches. */
   text(column: Fragment): Fragment
+  /** A date or a time as a time in UTC without a zone. */
+  toUtc?(column: Fragment): Fragment
 }
 
 /** The role of a field whose values the store itself makes: an id, or the time of a write. */
@@ -103,6 +110,8 @@ export type DriverFailure =
 
 export interface SqlDatabase extends PlaceholderStyle {
   readonly name: DatabaseName
+  /** The same where times without a zone are UTC; absent where they always are. */
+  readonly inUtc?: SqlDatabase
   /** Whether all work shares one connection. */
   readonly serial: boolean
   /** The statement that limits each later one of a transaction, in milliseconds. */

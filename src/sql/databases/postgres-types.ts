@@ -1,11 +1,11 @@
-// The types of PostgreSQL's columns: what each can hold, and how `uuid`, `date` and `timestamptz` are
-// read and written.
+// The types of PostgreSQL's columns: what each can hold, and how `uuid`, dates, times, and texts with
+// an order of their own are read and written.
 
 import { isDate, parseInstant } from '../../base/dates.ts'
 import { isUuid } from '../../base/values.ts'
 import type { Field } from '../../schema/fields.ts'
 import type { MadeRole, NativeType, ServedType } from './database.ts'
-import { sql } from './sql-text.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 const DAY_MS = 86_400_000
 
@@ -26,6 +26,7 @@ const DATE: NativeType = {
   parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
   bind: text => sql`${isDate(text) ? toBound(text) : null}::text::date`,
   text: column => sql`to_char(${column}, 'YYYY-MM-DD') collate "C"`,
+  toUtc: column => sql`${column}::timestamp`,
 }
 
 const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
@@ -33,8 +34,11 @@ const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 const PLAIN_ISO =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
-/** @param digits how many digits of a second the column keeps; finer ones are cut. */
-function timestamptz(digits: number): NativeType {
+/**
+ * @param digits how many digits of a second the column keeps; finer ones are cut.
+ * @param toUtc converts it to a `timestamp` in UTC.
+ */
+function instants(digits: number, toUtc: (column: Fragment) => Fragment): NativeType {
   const cut = (text: string, at: number): string | undefined => {
     if (at >= 3 && PLAIN_ISO.test(text)) return text
     const time = parseInstant(text)
@@ -50,9 +54,36 @@ function timestamptz(digits: number): NativeType {
       const instant = cut(text, Math.max(3, digits))
       return sql`${instant === undefined ? null : toBound(instant)}`
     },
-    text: column => sql`to_char(${column} at time zone 'UTC', ${UTC}) collate "C"`,
+    text: column => sql`to_char(${toUtc(column)}, ${UTC}) collate "C"`,
+    toUtc,
   }
 }
+
+const fromZone = (column: Fragment) => sql`(${column} at time zone 'UTC')`
+const asItIs = (column: Fragment) => column
+
+/**
+ * The type of texts that the database compares in a way of its own. They are compared by code point, as everywhere.
+ * @param type its name, as SQL.
+ */
+function texts(type: string, toColumnText: (text: string) => string | undefined): ServedType {
+  const native: NativeType = {
+    kind: 'string',
+    // A domain over an enum is not comparable by itself.
+    own: column => sql`${column}::${sql.raw(type)}`,
+    toColumnText: text =>
+      text.includes('\0') || !text.isWellFormed() ? undefined : toColumnText(text),
+    read: column => sql`${column}::text`,
+    parse: String,
+    bind: text => sql`${text}::text::${sql.raw(type)}`,
+    text: column => sql`${column}::text collate "C"`,
+  }
+  return { as: [], native, exact: true }
+}
+
+/** The names that PostgreSQL itself makes, and cuts. */
+const NAME = texts('name', text => (Buffer.byteLength(text) < 64 ? text : undefined))
+const CHAR = texts('bpchar', text => text.replace(/ +$/, ''))
 
 /** Most items have one time twice, as created and updated: it is printed once. */
 let [lastSeconds, lastText]: [unknown, string] = [undefined, '']
@@ -118,18 +149,39 @@ const SERVED: Readonly<Record<string, ServedType>> = {
   uuid: { as: [], native: UUID, exact: true },
   date: { as: [], native: DATE, exact: true },
   numeric: { as: [], instead: NARROW },
+  name: NAME,
+  character: CHAR,
 }
 
 const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
+const TIMESTAMP = /^timestamp(?:\((\d)\))? without time zone$/
+/** An enum, and its labels as JSON. */
+const ENUM = /^(.+) (\[".*\])$/s
+const CITEXT = /^(?:.+\.)?citext$/
 
-/** Finds what a column of a type, as `format_type` prints it, can hold. */
-export function serves(type: string): ServedType {
+/**
+ * Finds what a column of a type, as the catalog prints it, can hold.
+ * @param isUtc whether times without a zone are UTC.
+ */
+export function serves(type: string, isUtc = false): ServedType {
   const [, precision, scale] = /^numeric\((\d+)(?:,(-?\d+))?\)$/.exec(type) ?? []
   // A double holds 15 digits exactly.
   if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
   if (precision !== undefined)
     return { as: Number(scale) === 0 ? ['integer'] : [], instead: NARROW }
   const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
-  if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)), exact: true }
+  if (instant !== undefined)
+    return { as: [], native: instants(Number(digits), fromZone), exact: true }
+  const [local, kept = 6] = TIMESTAMP.exec(type) ?? []
+  if (local !== undefined) {
+    if (!isUtc) return { as: [], instead: "set timezone: 'UTC' in the store if its times are UTC" }
+    return { as: [], native: instants(Number(kept), asItIs), exact: true }
+  }
+  const [, name, labels] = ENUM.exec(type) ?? []
+  if (name !== undefined) {
+    const known: ReadonlySet<string> = new Set(JSON.parse(String(labels)))
+    return texts(name, text => (known.has(text) ? text : undefined))
+  }
+  if (CITEXT.test(type)) return texts(type, text => text)
   return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
 }

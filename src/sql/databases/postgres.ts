@@ -94,12 +94,13 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
-/** The type of a column; of a domain its base type, through any number of domains. */
+/** The type of a column, an enum with its labels; of a domain its base type, through any number of domains. */
 const CATALOG = sql.raw(`select a.attname as name,
   (with recursive base (type, mod, next, below) as (
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
-    select format_type(base.type, base.mod) from base where base.next = 0) as type,
+    select format_type(base.type, base.mod) || coalesce(' ' || (select json_agg(e.enumlabel order by e.enumsortorder)::text from pg_enum as e where e.enumtypid = base.type), '')
+    from base where base.next = 0) as type,
   a.attnotnull and not a.atthasdef and a.attidentity = '' as is_required,
   has_column_privilege(c.oid, a.attnum, 'select') as is_readable,
   c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', fired.name, 'text', fired.text, 'events', array_remove(array[case when fired.inserts then 'insert' end, case when fired.skips then 'skip' end, case when fired.changes then 'change' end], null)))::text
@@ -130,7 +131,7 @@ const BEGIN = 'begin isolation level read committed'
 /** An advisory lock that no other program uses: tables are made by one process at a time. */
 const LOCK = '7215423909113245'
 
-export const postgres: SqlDatabase = {
+const base: SqlDatabase = {
   name: 'postgres',
   placeholder: position => `$${position}`,
   types: {
@@ -200,7 +201,7 @@ export const postgres: SqlDatabase = {
     ]
     return { name, text, statements }
   },
-  serves,
+  serves: type => serves(type),
   keepsExactly: type => serves(type).exact === true,
   longestName: NAME_BYTES,
   serial: false,
@@ -242,9 +243,7 @@ export const postgres: SqlDatabase = {
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
   sum: value => sql`sum(${value})`,
   startOf(part, value, native) {
-    const time = native ? value : sql`to_timestamp(${value} / 1000.0)`
-    const utc =
-      native?.kind === 'date' ? sql`${time}::timestamp` : sql`(${time} at time zone 'UTC')`
+    const utc = native?.toUtc?.(value) ?? sql`(to_timestamp(${value} / 1000.0) at time zone 'UTC')`
     return sql`date_trunc(${sql.lit(part)}, ${utc})`
   },
   startInSeconds: start => sql`date_part('epoch', ${start})`,
@@ -271,6 +270,14 @@ export const postgres: SqlDatabase = {
   },
   failure: findFailure,
 }
+
+const inUtc: SqlDatabase = {
+  ...base,
+  serves: type => serves(type, true),
+  keepsExactly: type => serves(type, true).exact === true,
+}
+
+export const postgres: SqlDatabase = { ...base, inUtc }
 
 function likeOf(step: LikeStep): string {
   if (step === 'run') return '%'

@@ -17,7 +17,7 @@ import {
 import { foldText, lowerAscii, splitWords } from '../../store/search.ts'
 import { type FilterSet, parseLike, type Search } from '../../store/selection.ts'
 import type { Id } from '../../store/store.ts'
-import type { SqlDatabase } from '../databases/database.ts'
+import type { NativeType, SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import type { ColumnExpression } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
@@ -118,7 +118,7 @@ function withinCondition(expression: ColumnExpression, { store, where, key }: Wi
 type Comparison = Exclude<Operator, 'exists'>
 
 /** A value to test. */
-type Operand = Omit<ColumnExpression, 'nullable' | 'column' | 'json'>
+type Operand = Omit<ColumnExpression, 'nullable' | 'json'>
 
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
@@ -152,12 +152,22 @@ function test(
 }
 
 function oneOf(values: readonly Scalar[], operand: Operand, database: SqlDatabase): Fragment {
-  const { order, equal = order } = operand
-  const bound = values
-    .filter(value => holds(operand, value))
-    .map(value => bindValue(value, operand, database))
-  if (bound.length === 0) return FALSE
-  return bound.length === 1 ? sql`${equal} = ${bound[0]}` : sql`${equal} in (${sql.join(bound)})`
+  const { order, equal = order, column = order, alike } = operand
+  const held = values.filter(value => holds(operand, value) && isKept(value, alike))
+  if (held.length === 0) return FALSE
+  const bound = held.map(value => bindValue(value, operand, database))
+  const found = isIn(equal, bound)
+  if (!alike?.own) return found
+  const near = held.map(value => alike.bind(String(value)))
+  return sql`(${isIn(alike.own(column), near)} and ${found})`
+}
+
+function isKept(value: Scalar, type: NativeType | undefined): boolean {
+  return !type || type.toColumnText(String(value)) === value
+}
+
+function isIn(value: Fragment, bound: readonly Fragment[]): Fragment {
+  return bound.length === 1 ? sql`${value} = ${bound[0]}` : sql`${value} in (${sql.join(bound)})`
 }
 
 function holds({ kind, native }: Operand, value: Scalar): boolean {

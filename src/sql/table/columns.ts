@@ -64,6 +64,8 @@ export interface ColumnExpression {
   /** Whether a date-time is compared as the text of `toISOString()`. */
   readonly canonical?: boolean
   readonly native?: NativeType | undefined
+  /** The type of texts that the database compares in a way of its own. */
+  readonly alike?: NativeType | undefined
   /** The JSON column that it lies in. */
   readonly json?: { readonly column: Fragment; readonly path: Path }
 }
@@ -110,10 +112,14 @@ export function buildColumn(
   const column = options.name ?? name
   const found = json ? undefined : typeOf(column)
   const served = json ? undefined : database.serves?.(found ?? wanted ?? '').native
-  const native = served?.kind === field.kind ? served : undefined
+  // One that the database takes for equal would be read by another id.
+  const isId = name === shape.identity.name
+  const native = served?.kind === field.kind && !(isId && served.own) ? served : undefined
   const ref = sql.id(column)
   const readable = native ? native.read(ref) : database.read(ref, type)
-  const long = type === 'json' || (type === 'text' && !native && role === undefined)
+  const long =
+    type === 'json' ||
+    (type === 'text' && (!native || native.own !== undefined) && role === undefined)
   return {
     name,
     field,

@@ -41,9 +41,9 @@ export function buildIndexes(
   const by = indexesOf(shape).map(fields => {
     const paths = fields.includes(id) ? fields : [...fields, id]
     const parts = paths.map(path => {
-      const { column, order, nullable, native, equal } = express(path)
+      const { column, order, nullable, native, equal, alike } = express(path)
       // The column itself, unless it is compared as an expression, such as a date-time as an instant.
-      const plain = native || equal ? column : undefined
+      const plain = native || equal || alike ? column : undefined
       return orderBy(plain ?? sql`(${order})`, false, nullable)
     })
     return {

@@ -238,6 +238,10 @@ export class TableMapping {
     if (column.type !== 'json') {
       const nullable = field.nullable || field.optional
       const plain = { kind, nullable, column: ref }
+      if (native?.own) {
+        const text = native.text(ref)
+        return { ...plain, value: text, order: text, alike: native }
+      }
       if (native) return { ...plain, value: native.text(ref), order: ref, native }
       const value = column.type === 'text' ? database.text(ref) : ref
       const canonical = name === this.shape.createdAt || name === this.shape.updatedAt
