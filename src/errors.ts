@@ -59,6 +59,7 @@ export const ERROR_TYPES = {
     not_supported: 'The store of these items cannot do this. `message` says what.',
     pattern_too_long: 'A search word or pattern is too long. Shorten it.',
     read_only_field: 'The server sets the property. Leave it out, or send its current value.',
+    refused_by_database: 'A rule of the database refuses the write. Do not send it again.',
     repeated_key: 'A form or an XML text names a property more than once. Send it once.',
     repeated_parameter: 'A parameter is given more than once. Send it once.',
     required: 'A required property is missing. Send it.',
@@ -103,6 +104,7 @@ export const ERROR_TYPES = {
     insecure_transport: 'The password was sent without TLS. Use https, and change the password.',
     insufficient_scope: 'The principal lacks a scope. Ask for a token with it.',
     not_owner: 'The item belongs to somebody else. Only its owner may change it.',
+    refused_by_database: 'A policy of the database does not allow the write. Do not send it again.',
   },
   404: {
     no_such_path: 'There is nothing at this path. The root lists what there is.',
@@ -127,6 +129,8 @@ export const ERROR_TYPES = {
     not_unique: 'Another item has the same value. Choose another value.',
     patch_conflict: 'The JSON Patch does not fit the item. Read the item again.',
     referenced: 'Other items refer to this one. Delete or change those first.',
+    refused_by_database:
+      'A rule of the database excludes it beside another item. Choose other values.',
   },
   412: {
     changed_meanwhile: 'The item changed while the action ran. Read it again, then decide.',

@@ -378,6 +378,7 @@ test('rest-conventions/store', async () => {
       "DiskFullError",
       "KeptError",
       "ReferenceConflictError",
+      "RefusedError",
       "TooCostlyError",
       "UnavailableError",
       "UniqueError",

@@ -56,6 +56,7 @@ export const STORES: readonly string[] = named([
   'stores/outbox-kill',
   'stores/postgres-contract',
   'stores/postgres-servers',
+  'stores/refusals',
   'stores/reuse',
   'stores/sets',
   'stores/skew',

@@ -38,6 +38,8 @@ export interface Table {
   readonly kept: ReadonlySet<string>
   /** Whether each column that needs a value is filled in by a create. */
   readonly takesCreates: boolean
+  /** Whether clients read what triggers say. */
+  readonly databaseMessages: boolean
   /** What to tell the one who runs the program. */
   readonly advice: readonly string[]
 }
@@ -76,6 +78,7 @@ export async function openTable(
     target: catalog.targetOf(mapping),
     kept,
     takesCreates: unfilled.length === 0,
+    databaseMessages: options.databaseMessages === true,
     advice: [
       ...advice,
       ...(isUnfolded ? [adviseFolding(mapping)] : []),

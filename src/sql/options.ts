@@ -45,6 +45,12 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    */
   readonly rememberTotals?: boolean | undefined
   /**
+   * Whether clients read the message of an error that your trigger or function raises: P0001, `PT402`, `insufficient_privilege`
+   * and codes of your own in PostgreSQL, `raise(abort, …)` in SQLite. Only for functions whose messages are meant for clients.
+   * Default false: clients read a general text.
+   */
+  readonly databaseMessages?: boolean | undefined
+  /**
    * How many rows of SQLite one statement may read for a list or a count that no index serves: its driver
    * cannot be stopped. More rows are read in slices of some milliseconds, with other requests in between;
    * rows written meanwhile may be found or not. Default 100,000.
@@ -72,5 +78,6 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   timeout: wholeFrom(1),
   maxScan: wholeFrom(1),
   rememberTotals: BOOLEAN,
+  databaseMessages: BOOLEAN,
   clock: FUNCTION,
 }

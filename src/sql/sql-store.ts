@@ -3,12 +3,7 @@
 import { emitWarning } from 'node:process'
 import { iterate } from '../base/iterate.ts'
 import { checkOptions } from '../options.ts'
-import {
-  ReferenceConflictError,
-  UnavailableError,
-  UniqueError,
-  UnstorableError,
-} from '../store/errors.ts'
+import { UnavailableError } from '../store/errors.ts'
 import { BATCH_BYTES, BATCH_ITEMS } from '../store/page.ts'
 import { type FilterSet, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
@@ -25,6 +20,7 @@ import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
 import { SQL_STORE_RULES, type SqlStoreOptions, type TableOptions } from './options.ts'
 import { registerRelated, TableReferences } from './references.ts'
+import { findTable, rethrow } from './rethrow.ts'
 import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
 import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
@@ -242,7 +238,9 @@ class SqlStore extends TableCalls implements Store {
             return new StoreInTransaction(store, table, transaction)
           }),
         )
-      return await runTransaction(this.#session, this.#sql, run, call)
+      const opened = tables.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+      const rethrowCommit = (error: unknown) => rethrow(error, findTable(error, opened))
+      return await runTransaction(this.#session, this.#sql, run, call, rethrowCommit)
     } finally {
       for (const store of entered) store.#leave()
     }
@@ -337,33 +335,4 @@ class StoreInTransaction extends TableCalls implements Store {
     if (this.#table.status === 'rejected') throw this.#table.reason
     return work(this.#table.value, this.#transaction)
   }
-}
-
-/** Throws an error of the database as one of stores, with the fields that it is about. */
-function rethrow(error: unknown, { mapping }: Table): never {
-  const failure = mapping.database.failure(error)
-  const cause = { cause: error }
-  switch (failure?.kind) {
-    case 'conflict':
-      throw new ReferenceConflictError(cause)
-    case 'unique':
-      throw new UniqueError(mapping.findFields(failure.index, failure.columns), cause)
-    case 'unstorable': {
-      const fields = mapping.findFields(failure.index, failure.columns)
-      const [column] = failure.columns ?? []
-      // No client can fill a column in that is not in the schema.
-      if (column !== undefined && fields.length === 0) throw adviseColumn(mapping, column, error)
-      throw new UnstorableError(fields, cause)
-    }
-    default:
-      throw error
-  }
-}
-
-/** The error of a write to a table with a column that the schema lacks and that needs a value. */
-function adviseColumn({ table }: TableMapping, column: string, cause: unknown): Error {
-  return new Error(
-    `The column "${column}" of ${table} needs a value, and is not in the schema: declare it, or give it a default`,
-    { cause },
-  )
 }

@@ -8,6 +8,7 @@ export {
   DiskFullError,
   KeptError,
   ReferenceConflictError,
+  RefusedError,
   TooCostlyError,
   UnavailableError,
   UniqueError,

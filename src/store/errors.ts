@@ -5,6 +5,16 @@ interface ErrorOptions {
   readonly cause?: unknown
 }
 
+interface UnstorableOptions extends ErrorOptions {
+  /** Whether the values are absent, or null, and must be there. */
+  readonly missing?: boolean
+}
+
+interface RefusedOptions extends ErrorOptions {
+  /** What the client is told in place of the general message. */
+  readonly message?: string | undefined
+}
+
 /** Thrown by a store where an item would equal another in a set of fields that must be unique. */
 export class UniqueError extends HttpError {
   /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
@@ -33,9 +43,36 @@ export class UnstorableError extends HttpError {
   /** The dotted paths of the values, as far as the store knows them. */
   readonly fields: readonly string[]
 
-  constructor(fields: readonly string[], options?: ErrorOptions) {
-    const message = `${fields.join(' and ') || 'A value'} cannot be kept by the store`
-    super(400, listIssues(message, fields, fields.length > 0 ? 'too_long' : 'unstorable'), options)
+  constructor(fields: readonly string[], { missing, ...options }: UnstorableOptions = {}) {
+    const names = fields.join(' and ') || 'A value'
+    const message = missing
+      ? `${names} must have a value in the store`
+      : `${names} cannot be kept by the store`
+    const type = missing ? 'required' : fields.length > 0 ? 'too_long' : 'unstorable'
+    super(400, listIssues(message, fields, type), options)
+    this.fields = fields
+  }
+}
+
+/**
+ * Thrown by a store for a write that a rule of its database refuses: a policy, an exclusion of other items, an error that a
+ * trigger raises. Nothing was written.
+ */
+export class RefusedError extends HttpError {
+  /** The dotted paths of the values at fault, as far as the store knows them. */
+  readonly fields: readonly string[]
+
+  /** @param status 403 if the user may not, 409 if another item is in the way, or what the rule says: 400 to 599. */
+  constructor(
+    status: number,
+    fields: readonly string[] = [],
+    { message, ...options }: RefusedOptions = {},
+  ) {
+    const general =
+      fields.length > 0
+        ? `${fields.join(' and ')} conflict with another item. Choose other values.`
+        : 'A rule of the database refuses this write'
+    super(status, listIssues(message ?? general, fields, 'refused_by_database'), options)
     this.fields = fields
   }
 }

@@ -262,7 +262,8 @@ export const inserts = (id: string): readonly Insert[] => {
   ]
 }
 
-const ROLE = `kept_${process.pid}`
+/** The user of the database, in PostgreSQL. */
+export const ROLE = `kept_${process.pid}`
 
 /** Gives the tests of a file databases, and PostgreSQL a role that policies bind. */
 export function useKeptTables(): void {

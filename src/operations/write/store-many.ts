@@ -4,6 +4,7 @@ import { HttpError } from '../../errors.ts'
 import {
   KeptError,
   ReferenceConflictError,
+  RefusedError,
   UniqueError,
   UnstorableError,
 } from '../../store/errors.ts'
@@ -34,7 +35,7 @@ export async function storeAll(
 type StoreSet = (store: Store, set: readonly WriteState[]) => Promise<readonly Stored[]>
 
 /** Errors of a store that are about the values of one item. */
-const OF_ITEM = [UniqueError, UnstorableError, ReferenceConflictError]
+const OF_ITEM = [UniqueError, UnstorableError, ReferenceConflictError, RefusedError]
 
 /**
  * Stores items in sets. One that fails behind another undoes the transaction, even if that goes on.

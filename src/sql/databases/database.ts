@@ -93,14 +93,24 @@ export type DriverFailure =
   | { readonly kind: 'unavailable' }
   /** The disk, or a quota of it, is full. */
   | { readonly kind: 'full' }
-  /** Another row has the same values, or a value is too long or out of range, in an index or in columns. */
+  /**
+   * Another row has the same values, or excludes them; a value is too long or out of range; a column has no value and
+   * needs one. In an index or in columns.
+   */
   | {
-      readonly kind: 'unique' | 'unstorable'
+      readonly kind: 'unique' | 'excluded' | 'unstorable' | 'missing'
       readonly index?: string | undefined
       readonly columns?: readonly string[] | undefined
     }
-  /** A foreign key, or another rule about several rows, forbids it. */
+  /** A foreign key forbids it. */
   | { readonly kind: 'conflict' }
+  /** A policy, a view or a trigger refuses it, with a status of HTTP. */
+  | {
+      readonly kind: 'refused'
+      readonly status: number
+      /** What a trigger says. */
+      readonly message?: string | undefined
+    }
   /** It was in conflict with another transaction: the same work may succeed if it runs again. */
   | { readonly kind: 'again' }
   /** A lock was not free within `lock_timeout`: nothing is done. */

@@ -4,7 +4,8 @@ import type { Path } from '../../base/paths.ts'
 import type { Scalar } from '../../base/values.ts'
 import type { Kind } from '../../schema/fields.ts'
 import type { LikeStep } from '../../store/selection.ts'
-import type { DriverFailure, SqlDatabase } from './database.ts'
+import type { SqlDatabase } from './database.ts'
+import { findFailure } from './postgres-errors.ts'
 import { nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, shorten, sql } from './sql-text.ts'
 
@@ -283,57 +284,4 @@ function likeOf(step: LikeStep): string {
   if (step === 'run') return '%'
   if (step === 'one') return '_'
   return /[\\%_]/.test(step.char) ? `\\${step.char}` : step.char
-}
-
-/** A text too long, a number or a date out of range, an unknown value of an enum; a null, a check, a trigger. */
-const UNSTORABLE = /^(?:22001|22003|22008|22009|22P02|23502|23514|P0001)$/
-/** Foreign keys, exclusions. */
-const CONFLICT = /^(?:23001|23503|23P01)$/
-
-/** The codes of PostgreSQL and Node, then the messages of pg, for lost connections and servers that take no work. */
-const UNAVAILABLE =
-  /^(?:08...|53...|57P0\d|25006|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
-const LOST =
-  /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
-
-function findFailure(error: unknown): DriverFailure | undefined {
-  if (!(error instanceof Error)) return undefined
-  const code = 'code' in error ? String(error.code) : ''
-  if (code === '23505') return uniqueFailure(error)
-  if (code === '40001' || code === '40P01' || isStale(error, code)) return { kind: 'again' }
-  if (code === '54000') {
-    // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
-    const index = /"([^"]+)"/.exec(error.message)?.[1]
-    return { kind: 'unstorable', index }
-  }
-  if (UNSTORABLE.test(code)) {
-    const column = 'column' in error ? error.column : undefined
-    return { kind: 'unstorable', columns: typeof column === 'string' ? [column] : [] }
-  }
-  if (CONFLICT.test(code)) return { kind: 'conflict' }
-  if (code === '53100') return { kind: 'full' }
-  if (code === '55P03') return { kind: 'locked' }
-  if (code === '57014') return { kind: 'cancelled' }
-  // If all addresses of a host fail, Node throws one error for them.
-  const [first] = error instanceof AggregateError ? error.errors : []
-  if (first !== undefined && code === '') return findFailure(first)
-  return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
-}
-
-/** Whether a prepared statement is not valid, as when its table was altered: it is prepared again, or not at all. */
-function isStale(error: Error, code: string): boolean {
-  // The message is in the server's language.
-  const revalidated = 'routine' in error && error.routine === 'RevalidateCachedQuery'
-  return code === '26000' || code === '42P05' || (code === '0A000' && revalidated)
-}
-
-function uniqueFailure(error: Error): DriverFailure {
-  const index = 'constraint' in error ? String(error.constraint) : undefined
-  const detail = 'detail' in error ? String(error.detail) : ''
-  // `Key (paint, "Remark")=(…) already exists.`
-  const [, list] = /^[^(]*\((.+?)\)=\(/.exec(detail) ?? []
-  const columns = list
-    ?.split(', ')
-    .map(name => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
-  return { kind: 'unique', index, columns }
 }

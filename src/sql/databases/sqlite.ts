@@ -146,24 +146,27 @@ export const sqlite: SqlDatabase = {
   state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
   failure(error) {
     if (!(error instanceof Error)) return undefined
-    const unique = UNIQUE.exec(error.message)
+    const { message } = error
+    const code = 'code' in error ? String(error.code) : ''
+    // node:sqlite has one code for all errors, and SQLite's number.
+    const isTrigger = 'errcode' in error && error.errcode === TRIGGER
+    // First: its message is the trigger's.
+    if (code === 'SQLITE_CONSTRAINT_TRIGGER' || isTrigger)
+      return { kind: 'refused', status: 400, message }
+    const unique = UNIQUE.exec(message)
     if (unique?.[1] !== undefined) return { kind: 'unique', index: unique[1] }
     if (unique?.[2] !== undefined) {
       // `table.column, table.column`; neither has a comma and a space in its name.
       const columns = unique[2].split(', ').map(columnOf)
       return { kind: 'unique', columns }
     }
-    const [, place] = error.message.split(NOT_NULL)
-    if (place !== undefined) return { kind: 'unstorable', columns: [columnOf(place)] }
-    if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
-    if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
-    const code = 'code' in error ? String(error.code) : ''
-    // node:sqlite has one code for all errors, and SQLite's number.
-    const isTrigger = 'errcode' in error && error.errcode === TRIGGER
-    if (code === 'SQLITE_CONSTRAINT_TRIGGER' || isTrigger) return { kind: 'unstorable' }
-    if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
-    if (code === 'SQLITE_FULL' || FULL.test(error.message)) return { kind: 'full' }
-    const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
+    const [, place] = message.split(NOT_NULL)
+    if (place !== undefined) return { kind: 'missing', columns: [columnOf(place)] }
+    if (/CHECK constraint failed/.test(message)) return { kind: 'unstorable' }
+    if (/FOREIGN KEY constraint failed/.test(message)) return { kind: 'conflict' }
+    if (code.startsWith('SQLITE_BUSY') || LOCKED.test(message)) return { kind: 'again' }
+    if (code === 'SQLITE_FULL' || FULL.test(message)) return { kind: 'full' }
+    const lost = UNAVAILABLE.test(code) || CLOSED.test(message)
     return lost ? { kind: 'unavailable' } : undefined
   },
 }

@@ -21,26 +21,31 @@ class Undone {
 /**
  * Runs work in one transaction. After a conflict with another it runs again alone, so that each succeeds in
  * the end.
+ * @param rethrow throws an error of the commit as one of stores.
  */
 export async function runTransaction<T>(
   session: Session,
   database: SqlDatabase,
   work: (session: StatementSession) => Promise<T>,
   options: StoreOptions,
+  rethrow: (error: unknown) => never,
 ): Promise<T> {
   let begin = () => {}
+  let commits = false
   const begun = new Promise<void>(resolve => {
     begin = resolve
   })
   const run = async (runner: Runner, tries: number) => {
     begin()
+    commits = false
     throwIfAborted(options)
     if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, tries > 0))
     const transaction = new TransactionSession(runner, database)
     try {
       const result = await untilAborted(work(transaction), options)
       await transaction.end()
-      if (transaction.failure === undefined) return result
+      commits = transaction.failure === undefined
+      if (commits) return result
     } catch (error) {
       await transaction.end()
       throw transaction.failure ?? new Undone(error)
@@ -53,7 +58,9 @@ export async function runTransaction<T>(
     await Promise.race([running, untilAborted(begun, options)])
     return await running
   } catch (error) {
-    throw error instanceof Undone ? error.reason : error
+    if (error instanceof Undone) throw error.reason
+    if (commits) rethrow(error)
+    throw error
   }
 }
 
