@@ -183,9 +183,14 @@ function reads(format: Format): format is Reader {
   return format.read !== undefined
 }
 
-/** Lists the media types of bodies, one for each format. */
-export function readTypes(formats: readonly Format[]): string[] {
-  return formats.flatMap(format => (format.read ? format.types.slice(0, 1) : []))
+/**
+ * Lists the media types of bodies, one for each format.
+ * @param takesItems whether a list of items is taken too.
+ */
+export function readTypes(formats: readonly Format[], takesItems = false): string[] {
+  return formats.flatMap(({ read, readItems, types }) =>
+    read || (takesItems && readItems) ? types.slice(0, 1) : [],
+  )
 }
 
 /** The header in which a 415 lists the types: RFC 5789 §3.1, Linked Data Platform §7.1, else RFC 9110 §15.5.16. */
@@ -196,12 +201,11 @@ const LIST_HEADERS: Readonly<Record<string, string>> = {
 
 /** The 415 for a body in an unknown format; it lists the types, in a header too. */
 export function unsupportedMediaType(
-  formats: readonly Format[],
+  taken: readonly string[],
   method: string,
   contentType: string | undefined,
-  extra: readonly string[],
 ): HttpError {
-  const types = [...readTypes(formats), ...extra].join(', ')
+  const types = taken.join(', ')
   const wrong =
     contentType === undefined ? 'named by Content-Type' : `not ${contentType.slice(0, 64)}`
   return new HttpError(

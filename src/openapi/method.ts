@@ -9,6 +9,7 @@ import type {
 } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
+import { takesArrays } from '../store/sets.ts'
 import type { Components, Naming } from './components.ts'
 
 /** One method of a target. */
@@ -66,21 +67,23 @@ export function shareSchema(
   })
 }
 
-/**
- * Whether the document has arrays that are created. Where no other change is whole it leaves them out, and in a light
- * one: types made of it would say that every POST may answer an array.
- */
-export function takesArrays(
-  { batch }: ApiDefinition,
-  { store }: CollectionDefinition,
-  { isLight }: Components,
-): boolean {
-  return batch && !isLight && store.transaction !== undefined && store.database !== undefined
+/** Whether an operation creates lists of items too, which a light document leaves out. */
+export function createsItems({ target, name, components }: MethodDescription): boolean {
+  const { collection } = target
+  const creates = name === 'create' && collection !== undefined
+  return creates && !components.isLight && takesArrays(collection.store)
+}
+
+/** Whether schemas have such arrays: where no other change is whole, types would say that every POST may answer one. */
+export function hasArrays(described: MethodDescription): boolean {
+  return described.api.batch && createsItems(described)
 }
 
 /** One value, or an array of them. */
 export function orArray(schema: object, maxItems?: number): object {
-  return { anyOf: [schema, { type: 'array', items: schema, ...(maxItems && { maxItems }) }] }
+  // A recursive schema has an `$id`, which may stand once.
+  const items = '$id' in schema ? { $ref: schema.$id } : schema
+  return { anyOf: [schema, { type: 'array', items, ...(maxItems && { maxItems }) }] }
 }
 
 /** Whether an operation is on all items that match a filter. */

@@ -6,11 +6,12 @@ import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
 import type { Route } from '../model/compile/routes.ts'
-import type { ApiDefinition } from '../model/types/definition.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { QUERY_TYPES } from '../query/body.ts'
+import { takesArrays } from '../store/sets.ts'
 import { Components } from './components.ts'
-import type { MethodDescription } from './method.ts'
+import { createsItems, type MethodDescription } from './method.ts'
 import { printOperationId, printSummary } from './operation-names.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
@@ -25,11 +26,16 @@ export function allowedMethods(methods: ReadonlyMap<string, string>): string {
 export function methodHeaders(
   methods: ReadonlyMap<string, string>,
   formats: readonly Format[],
+  collection?: CollectionDefinition,
 ): HeaderList {
   const allowed = allowedMethods(methods)
   const headers = ['Allow', allowed, 'Access-Control-Allow-Methods', allowed]
   const types = readTypes(formats)
-  if (methods.has('POST')) headers.push('Accept-Post', types.join(', '))
+  const post = methods.get('POST')
+  if (post !== undefined) {
+    const takesItems = post === 'create' && collection && takesArrays(collection.store)
+    headers.push('Accept-Post', readTypes(formats, takesItems).join(', '))
+  }
   if (methods.has('QUERY')) headers.push('Accept-Query', QUERY_TYPES)
   if (methods.has('PATCH')) headers.push('Accept-Patch', [...types, ...PATCH_TYPES].join(', '))
   return headers
@@ -63,7 +69,7 @@ function describeMethod(described: MethodDescription): Record<string, unknown> {
   return {
     operationId: id,
     summary: printSummary(target, method, name),
-    description: action ? action.description : DESCRIPTIONS[name],
+    description: action ? action.description : describe(described),
     deprecated: version?.deprecated !== undefined || undefined,
     ...(!components.isInline && { tags: [collection?.name ?? API_TAG] }),
     ...buildRequest(described),
@@ -77,6 +83,12 @@ function describeMethod(described: MethodDescription): Record<string, unknown> {
 
 /** The tag of what is of no collection, where none has its name. */
 export const API_TAG = 'The api'
+
+function describe(described: MethodDescription): string | undefined {
+  const { api, name } = described
+  if (!createsItems(described)) return DESCRIPTIONS[name]
+  return `An array of at most ${api.limits.arrayItems} items is created whole, or not at all`
+}
 
 /** What a summary does not say. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {

@@ -9,11 +9,12 @@ import { embedSchema, type JsonSchema, needsProperties } from '../schema/json-sc
 import { buildHeaderParameters } from './headers.ts'
 import {
   buildContent,
+  createsItems,
+  hasArrays,
   JSON_TYPE,
   type MethodDescription,
   orArray,
   shareSchema,
-  takesArrays,
 } from './method.ts'
 import { printItemType, toTypeName } from './names.ts'
 import { buildQueryParameters } from './parameters.ts'
@@ -95,10 +96,7 @@ function buildBody(described: MethodDescription): object | undefined {
     ...files,
   }
   const json = content[JSON_TYPE] && {
-    schema:
-      operation === 'create' && takesArrays(api, collection, components)
-        ? orArray(schema, api.limits.arrayItems)
-        : schema,
+    schema: hasArrays(described) ? orArray(schema, api.limits.arrayItems) : schema,
     ...(!isInline && makeExample(schema, components)),
   }
   const jsonPatch = () => JSON_PATCH
@@ -129,8 +127,9 @@ function toBodyOperation(
 }
 
 /** Lists the media types of a body. In a document forms without files are left out where there is JSON. */
-function listBodyTypes({ api, components }: MethodDescription): string[] {
-  const types = readTypes(api.formats)
+function listBodyTypes(described: MethodDescription): string[] {
+  const { api, components } = described
+  const types = readTypes(api.formats, createsItems(described))
   const isLeftOut = (type: string) => !components.isInline && FORM_TYPES.has(type)
   return types.includes(JSON_TYPE) ? types.filter(type => !isLeftOut(type)) : types
 }

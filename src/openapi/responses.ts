@@ -9,11 +9,11 @@ import { groupsSchema } from './groups.ts'
 import { buildResponseHeaders } from './headers.ts'
 import {
   buildContent,
+  hasArrays,
   JSON_TYPE,
   type MethodDescription,
   orArray,
   shareSchema,
-  takesArrays,
   takesKey,
 } from './method.ts'
 import { printItemType, toTypeName } from './names.ts'
@@ -84,16 +84,14 @@ const NONE_CREATED: Answer = ['NoneCreated', 'An empty list, of an empty array',
 const LIGHT: ReadonlySet<string> = new Set(['200', '201', '303'])
 
 function answersOf(described: MethodDescription): readonly (readonly [string, Answer])[] {
-  const { api, target, name, method, components } = described
+  const { target, name, method, components } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
   const unchanged = target.kind === 'action' && isSafe(method)
   return Object.entries({
     ...answers,
     ...(creates && { 201: ['Put', 'The created item', 'item'] as const }),
-    ...(name === 'create' &&
-      target.collection &&
-      takesArrays(api, target.collection, components) && { 200: NONE_CREATED }),
+    ...(hasArrays(described) && { 200: NONE_CREATED }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
   }).filter(([status]) => !components.isLight || LIGHT.has(status))
@@ -178,7 +176,7 @@ function answerContent(
       return buildContent(types, { type: 'array', items: item() })
     case 'created': {
       const one = buildContent(types, item())
-      if (!takesArrays(api, collection, components) || !types.includes(JSON_TYPE)) return one
+      if (!hasArrays(described) || !types.includes(JSON_TYPE)) return one
       return { ...one, [JSON_TYPE]: { schema: orArray(item()) } }
     }
     case 'count': {

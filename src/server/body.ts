@@ -13,9 +13,16 @@ import { WholeBody } from '../formats/read-body.ts'
 import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
-import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
+import {
+  chooseReader,
+  type MediaType,
+  parseMediaType,
+  readTypes,
+  unsupportedMediaType,
+} from '../negotiate.ts'
 import type { CollectionContext, DecodedBody, RequestContext } from '../operations/context.ts'
 import type { Uploads } from '../operations/write/uploads.ts'
+import { takesArrays } from '../store/sets.ts'
 import { toCollectionContext } from './steps.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
@@ -112,7 +119,8 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
   if (!format || (patch && method !== 'PATCH')) {
     const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
-    throw unsupportedMediaType(formats, method, text, patches)
+    const types = readTypes(formats, createsItems(context))
+    throw unsupportedMediaType([...types, ...patches], method, text)
   }
   return { format, type }
 }
@@ -127,14 +135,18 @@ export function requireUncompressed({ headers }: Pick<HttpRequest, 'headers'>): 
   })
 }
 
+/** Whether a request may create an array of items. */
+function createsItems({ method, target: { kind, collection } }: CollectionContext): boolean {
+  return method === 'POST' && kind === 'collection' && takesArrays(collection.store)
+}
+
 /** Finds the format of a list of items to create, where an array can be. */
 function chooseItemsReader(
-  { api, method, target: { kind, collection } }: CollectionContext,
+  context: CollectionContext,
   type: MediaType | undefined,
 ): Reader | undefined {
-  const { transaction, database } = collection.store
-  if (!type || method !== 'POST' || kind !== 'collection' || !transaction || !database)
-    return undefined
+  const { api } = context
+  if (!type || !createsItems(context)) return undefined
   const format = api.formats.find(({ readItems, types }) => readItems && types.includes(type.type))
   return format?.readItems && { ...format, read: format.readItems }
 }

@@ -84,7 +84,9 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
   )
   byMethod.set('OPTIONS', [
-    unlessPreflight(answerOptionsByHeaders(api, methodHeaders(methods, api.formats))),
+    unlessPreflight(
+      answerOptionsByHeaders(api, methodHeaders(methods, api.formats, target.collection)),
+    ),
     ...admit('OPTIONS'),
     answerOptions(route),
     respond,
@@ -286,7 +288,7 @@ function answerOptions(route: Route): Step {
     context.result = {
       status: 200,
       headers: [
-        ...methodHeaders(methods, api.formats),
+        ...methodHeaders(methods, api.formats, target.collection),
         ...api.cors.preflight,
         ...linkToSchema(context, route),
       ],

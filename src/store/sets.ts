@@ -25,6 +25,11 @@ export async function deleteSet(
   return true
 }
 
+/** Whether an array of items can be created as a whole. */
+export function takesArrays({ transaction, database }: Store): boolean {
+  return transaction !== undefined && database !== undefined
+}
+
 /** Adds a set of items, all or none. A store without `createAll` adds them one by one: to be called in a transaction. */
 export async function createSet(
   store: Store,

@@ -1,7 +1,7 @@
 // Choosing formats and preferences as tables (RFC 9110 §12, §8.3; RFC 7240).
 import { describe, expect, it } from 'vitest'
 import { type Format, HttpError } from '../../src/index.ts'
-import { notAcceptable, unsupportedMediaType } from '../../src/negotiate.ts'
+import { notAcceptable, readTypes, unsupportedMediaType } from '../../src/negotiate.ts'
 import {
   chooseFormat,
   chooseReader,
@@ -180,15 +180,17 @@ describe('chooseReader', () => {
 
   it('the 415 lists what is read, where RFC 5789 and RFC 9110 look for it', () => {
     const types = 'application/json, application/xml, application/x-www-form-urlencoded'
-    expect(unsupportedMediaType(FORMATS, 'POST', undefined, []).headers).toEqual([
+    expect(unsupportedMediaType(readTypes(FORMATS), 'POST', undefined).headers).toEqual([
       'Accept-Post',
       types,
     ])
-    expect(unsupportedMediaType(FORMATS, 'PUT', undefined, []).headers).toEqual(['Accept', types])
-    expect(unsupportedMediaType(FORMATS, 'PATCH', undefined, ['a/b']).headers).toEqual([
-      'Accept-Patch',
-      `${types}, a/b`,
+    expect(unsupportedMediaType(readTypes(FORMATS), 'PUT', undefined).headers).toEqual([
+      'Accept',
+      types,
     ])
+    expect(
+      unsupportedMediaType([...readTypes(FORMATS), 'a/b'], 'PATCH', undefined).headers,
+    ).toEqual(['Accept-Patch', `${types}, a/b`])
   })
 
   it.each([
@@ -196,7 +198,7 @@ describe('chooseReader', () => {
     ['text/plain;charset=UTF-8', 'json, not text/plain;charset=UTF-8'],
   ])('the 415 tells what was sent: %j', (requested, expected) => {
     const [format] = FORMATS
-    const refusal = unsupportedMediaType(format ? [format] : [], 'POST', requested, [])
+    const refusal = unsupportedMediaType(readTypes(format ? [format] : []), 'POST', requested)
     expect(refusal.message).toBe(`The body must be one of application/${expected}`)
   })
 })

@@ -490,7 +490,16 @@ describe('media types', () => {
     const types = (...names: string[]) =>
       Object.keys(at('paths', ...names, 'requestBody', 'content'))
     expect(types('/cars', 'post')).toEqual(list?.headers.get('accept-post')?.split(', '))
-    expect(types('/cars/{id}', 'put')).toEqual(types('/cars', 'post'))
+    const lists = ['text/csv', 'application/x-ndjson']
+    expect(types('/cars', 'post')).toEqual([...types('/cars/{id}', 'put'), ...lists])
+    const headers = { 'content-type': 'application/vnd.ms-excel' }
+    const init = { method: 'POST', headers, body: 'x' }
+    const refused = await api.fetch(new Request('http://api.test/cars', init))
+    expect(refused.headers.get('accept-post')).toBe(list?.headers.get('accept-post'))
+    expect(Object(await refused.json()).errors[0].message).toContain(lists.join(', '))
+    const described = await list?.json()
+    expect(Object.keys(Object(described).post.requestBody.content)).toEqual(types('/cars', 'post'))
+    expect(Object(described).post.description).toMatch(/^An array of at most 1000 items/)
     expect(types('/cars/{id}', 'patch')).toEqual(item?.headers.get('accept-patch')?.split(', '))
   })
 

@@ -6,7 +6,7 @@ import { type AnyIssue, HttpError } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import { createSet, findSet, MAX_SET } from '../../store/sets.ts'
+import { createSet, findSet, MAX_SET, takesArrays } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import {
   CallContext,
@@ -33,8 +33,7 @@ import { WriteState } from './write-state.ts'
 /** Compiles `POST /<collection>`: an array is created as a whole where the store has transactions. */
 export function compileCreate(collection: CollectionDefinition): Perform {
   const { create } = compileWrites(collection)
-  const { transaction, database } = collection.store
-  if (!transaction || !database) return create
+  if (!takesArrays(collection.store)) return create
   return call =>
     Array.isArray(call.body?.value) ? createMany(call, call.body.value) : create(call)
 }

@@ -147,7 +147,7 @@ async function readSteps({ request, api, method }: RequestContext): Promise<Json
       headers: ['Accept-Encoding', 'identity'],
     })
   }
-  if (type?.type !== 'application/json') throw unsupportedMediaType([json], method, text, [])
+  if (type?.type !== 'application/json') throw unsupportedMediaType(json.types, method, text)
   if (!hasBody(request))
     throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
   const length = headers['content-length']
