@@ -331,31 +331,48 @@ export function suggestion(name: string, names: Iterable<string>): string {
   return near === undefined ? '' : `; did you mean "${near}"?`
 }
 
-/** The name that was probably meant, or `undefined` where none is near. */
+/** The name that was probably meant, or `undefined` where none is near. One that begins alike is nearer than any other. */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 64) return undefined
   let best: string | undefined
   let nearest = Math.max(1, Math.floor(name.length / 3)) + 1
   for (const candidate of names) {
-    const steps = distance(name, candidate)
+    const difference = Math.abs(candidate.length - name.length)
+    const alike = beginAlike(name, candidate)
+    // No distance is below the difference.
+    if (!alike && difference >= nearest) continue
+    const steps = alike ? difference / 100 : distance(name, candidate)
     if (steps < nearest) [best, nearest] = [candidate, steps]
   }
   return best
 }
 
-/** Counts the edits from one name to another (Levenshtein). */
+/** Whether one name is the beginning of the other, and long enough to tell it. */
+function beginAlike(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one]
+  // `model` is not what `model.nme` means.
+  return short.length > 2 && long.startsWith(short) && !long.includes('.', short.length)
+}
+
+/** Counts the edits from one name to another; two letters that changed places are one (Damerau, Levenshtein). */
 function distance(from: string, to: string): number {
-  let row = Array.from(to, (_, at) => at + 1)
-  let steps = to.length
-  for (let i = 0; i < from.length; i++) {
-    let corner = i
-    steps = i + 1
-    row = row.map((above, j) => {
-      const swap = corner + (from[i] === to[j] ? 0 : 1)
-      corner = above
-      steps = Math.min(above + 1, steps + 1, swap)
-      return steps
-    })
+  const get = (row: readonly number[], at: number) => row[at] ?? Number.POSITIVE_INFINITY
+  let before: number[] = []
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const isSame = from[i - 1] === to[j - 1]
+      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      next[j] = Math.min(
+        get(row, j) + 1,
+        get(next, j - 1) + 1,
+        get(row, j - 1) + (isSame ? 0 : 1),
+        isSwapped ? get(before, j - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    before = row
+    row = next
   }
-  return steps
+  return get(row, to.length)
 }

@@ -232,7 +232,11 @@ describe('a TypeError for what the types refuse', () => {
     ['an unknown operation', { operations: ['lst'] }, /operations must be .*"list", .*\["lst"\]/],
     ['an unknown count', { total: 'exakt' }, /"exact", "estimated" or "none", not "exakt"/],
     ['an unknown form', { binary: 'nested' }, /binary must be "flat" or "object"/],
-    ['an unknown hook', { hooks: { beforeCreate() {} } }, /cars: hooks: .* before, after, error/],
+    [
+      'an unknown hook',
+      { hooks: { beforeCreate() {} } },
+      /cars: hooks: .*; did you mean "before"\?/,
+    ],
     [
       'a hook that is none',
       { hooks: { before: true } },

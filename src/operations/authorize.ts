@@ -1,7 +1,7 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
 import { findAccessRules, insufficientScope, satisfies } from '../auth/access.ts'
 import { unauthorized } from '../auth/scheme.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, nearest } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
 import { DOWNLOAD, printPath, type RouteTarget, SEARCH } from '../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
@@ -105,23 +105,32 @@ export function noSuchPath(context: Caller): HttpError {
   const { api, request } = context
   const mount = request.prefix || hiddenMount(api)
   const [own = ''] = request.target.split('?', 1)
-  const versioned = findVersioned(context, own)
-  const hint = versioned
-    ? `: did you mean ${mount}${api.prefix}${versioned}?`
+  const meant = findMeant(context, own)
+  const hint = meant
+    ? `: did you mean ${mount}${api.prefix}${meant}?`
     : '. The root lists the collections.'
   const message = `Nothing exists at ${JSON.stringify((mount + own).slice(0, 128))}${hint}`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
-/** Finds a collection that lacks the version in its path, where this client's root lists it. */
-function findVersioned(context: Caller, path: string): string | undefined {
-  const { prefix, formats, defaultVersion: version } = context.api
-  if (version.name === '' || !path.startsWith(`${prefix}/`)) return undefined
-  const [name = ''] = path.slice(prefix.length + 1).split(/[/.]/, 1)
-  const collection = version.collections.get(name)
-  if (!collection || !context.can(undefined, 'describe') || !isKnown(context, collection))
-    return undefined
-  return printPath({ kind: 'collection', version, collection }, formats)
+/** Finds the path of the collection that was meant: without its version, or misspelt. Only of those that this client's root lists. */
+function findMeant(context: Caller, path: string): string | undefined {
+  const { prefix, formats, defaultVersion, versions } = context.api
+  if (!path.startsWith(`${prefix}/`) || !context.can(undefined, 'describe')) return undefined
+  const [first = '', second] = path.slice(prefix.length + 1).split(/[/.]/, 2)
+  const version = versions.find(({ name }) => name === first)
+  const { collections } = version ?? defaultVersion
+  const known = [...collections.values()].filter(each => isKnown(context, each))
+  const given = (version ? second : first) ?? ''
+  const name =
+    nearest(
+      given,
+      known.map(each => each.name),
+    ) ?? ''
+  const collection = collections.get(name)
+  // What is not there is below it.
+  if (!collection || (name === given && (version ?? defaultVersion.name === ''))) return undefined
+  return printPath({ kind: 'collection', version: version ?? defaultVersion, collection }, formats)
 }
 
 /** Whether the client may know of a collection: nothing names another one to it. A program knows all of them. */

@@ -180,7 +180,11 @@ describe('refusals', () => {
 describe('suggestion', () => {
   it.each<[string, string[], string]>([
     ['colour', ['price', 'color'], '; did you mean "color"?'],
-    ['colro', ['color'], ''],
+    ['colro', ['color'], '; did you mean "color"?'],
+    ['clro', ['color'], ''],
+    ['bodySize', ['bodyTime', 'body'], '; did you mean "body"?'],
+    ['created', ['crated', 'created_at'], '; did you mean "created_at"?'],
+    ['ab', ['abcd'], ''],
     ['a', ['b'], '; did you mean "b"?'],
     ['', ['b'], '; did you mean "b"?'],
     ['', ['bc'], ''],

@@ -54,8 +54,12 @@ describe('Versioning', () => {
         ['/accounts', '/v2/accounts'],
         ['/nothing', undefined],
         ['/v2/nothing', undefined],
-        ['/carsx', undefined],
-      ])('a collection without its version: %s names %s', async (path, place) => {
+        ['/carz', '/v2/cars'],
+        ['/v1/carz/1', '/v1/cars'],
+        ['/v1/account', undefined],
+        ['/v2/acconuts.json', '/v2/accounts'],
+        ['/v2/cars/1/nothing', undefined],
+      ])('a collection without its version, or misspelt: %s names %s', async (path, place) => {
         const { status, text } = await handler.request(path)
         expect(status).toBe(404)
         if (place) expect(text).toContain(`did you mean ${place}?`)
