@@ -2,9 +2,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
 import { blocksOf } from './markdown.ts'
@@ -88,13 +92,7 @@ http {
   },
   haproxy: {
     language: 'haproxy',
-    config: text => `
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 5s
-  timeout server 5s
-${text}`,
+    config: text => text,
     check: file => ['-c', '-q', '-f', file],
     run: file => ['-f', file],
   },
@@ -114,18 +112,56 @@ ${text}`,
 }
 
 describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, run }) => {
-  test.skipIf(!isInstalled(name))('serves as the document configures it', async () => {
+  /** Starts it as the document configures it, in front of a port. */
+  async function startProxy(target: number): Promise<string> {
     const own = await freePort()
     const block = blocks.find(block => block.language === language)
     const text = config(block?.text ?? '')
-      .replaceAll(':3000', `:${port}`)
+      .replaceAll(':3000', `:${target}`)
       .replace(/(?<=listen |\*:)80\b/, String(own))
-    const file = join(folder, `${name}.conf`)
+      .replaceAll(`${name}.pid`, `${name}-${own}.pid`)
+    const file = join(folder, `${name}-${own}.conf`)
     await writeFile(file, `${text}\n`)
     execFileSync(name, check(file), { stdio: 'pipe' })
     start(name, run(file))
     const cars = `http://127.0.0.1:${own}/api/cars`
     await answers(cars)
+    return cars
+  }
+
+  test.skipIf(!isInstalled(name))(
+    'lets no client name its own address, host or scheme',
+    async () => {
+      let seen: IncomingHttpHeaders = {}
+      const server = createServer((request, response) => {
+        if (request.url === '/api/cars') seen = request.headers
+        response.end()
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      try {
+        const cars = await startProxy((server.address() as AddressInfo).port)
+        await fetch(cars, {
+          headers: {
+            'x-forwarded-for': '192.0.2.1',
+            'x-forwarded-host': 'other.example',
+            'x-forwarded-proto': 'https',
+          },
+        })
+        expect(seen).toMatchObject({
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-host': new URL(cars).host,
+          'x-forwarded-proto': 'http',
+        })
+      } finally {
+        server.close()
+        server.closeAllConnections()
+      }
+    },
+  )
+
+  test.skipIf(!isInstalled(name))('serves as the document configures it', async () => {
+    const cars = await startProxy(port)
 
     const headers = { 'content-type': 'application/json' }
     const created = await fetch(cars, { method: 'POST', headers, body: '{"color":"red"}' })
@@ -148,4 +184,30 @@ describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, r
       expect.stringContaining('the id \\"a.json\\"'),
     ])
   })
+})
+
+test('several values of X-Forwarded-Host without baseUrl are warned of, once', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  try {
+    const serve = (options: { baseUrl?: string; trustProxy?: number }) =>
+      defineApi({
+        collections: [
+          defineCollection({ name: 'cars', schema: z.object({}), store: memoryStore() }),
+        ],
+        ...options,
+      })
+    const ask = (api: ReturnType<typeof serve>, host: string) =>
+      api.fetch(new Request('http://a.example/cars', { headers: { 'x-forwarded-host': host } }))
+    await ask(serve({ trustProxy: 1 }), 'b.example')
+    await ask(serve({ trustProxy: 1, baseUrl: 'https://c.example' }), 'a.example, b.example')
+    await ask(serve({}), 'a.example, b.example')
+    expect(warn).not.toHaveBeenCalled()
+    const api = serve({ trustProxy: 2 })
+    for (let time = 0; time < 3; time++) await ask(api, 'a.example, b.example')
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/several values.*Set baseUrl/), expect.anything()],
+    ])
+  } finally {
+    warn.mockRestore()
+  }
 })

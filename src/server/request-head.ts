@@ -102,6 +102,17 @@ function listOverrides(
 
 const NONE: readonly string[] = []
 
+/** Warns once of proxies that disagree on the public host. */
+const warnOfHosts = memoize(({ trustProxy, baseUrl }: ApiDefinition) => {
+  const isDoubtful = trustProxy > 0 && baseUrl === undefined
+  if (isDoubtful) {
+    const message =
+      'X-Forwarded-Host has several values, and links have the last one, of the nearest proxy. Set baseUrl to the public address of the api, or have each proxy set the header instead of appending to it.'
+    process.emitWarning?.(message, { type: 'RestConventionsWarning', code: 'FORWARDED_HOST' })
+  }
+  return isDoubtful
+})
+
 const bases = memoize((_api: ApiDefinition) => new Remembered<string>(100, 300))
 
 /** Resolves the base URL; where only `Host` decides it, once for each host. */
@@ -112,7 +123,10 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
     !api.trustProxy &&
     request.prefix === '' &&
     request.target.startsWith('/')
-  if (!plain || host === undefined) return resolveBaseUrl(api, request, addressed)
+  if (!plain || host === undefined) {
+    if (request.headers['x-forwarded-host']?.includes(',')) warnOfHosts(api)
+    return resolveBaseUrl(api, request, addressed)
+  }
   const key = request.secure ? `s${host}` : host
   return bases(api).get(key, () => resolveBaseUrl(api, request, addressed))
 }
