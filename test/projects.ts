@@ -98,6 +98,7 @@ export const HEAVY: readonly string[] = named([
   'examples/minimal',
   'examples/seed',
   'examples/walk',
+  'first-errors',
   'formats/custom-formats',
   'formats/shapes',
   'formats/table',

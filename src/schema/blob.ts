@@ -4,6 +4,7 @@ import { type Item, isObject, type Json } from '../base/values.ts'
 import { assertValid, checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
 import { DETECTED_TYPES, isAccepted, normalizeType } from './media-type.ts'
+import { requireZod } from './zod-version.ts'
 
 /** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
 export type BlobValue = Blob | { readonly data: string } | { readonly url: string } | BlobRecord
@@ -62,6 +63,8 @@ export function findBlobRecord(item: Item, name: string): BlobRecord | null | un
 export function listBlobFields(fields: Fields): string[] {
   return [...fields].flatMap(([name, field]) => (field.kind === 'blob' ? [name] : []))
 }
+
+requireZod()
 
 /** The schemas made by `blob()`. A registry knows their copies too, which zod makes for checks and metadata. */
 export const binaries = z.registry<{ readonly options: BlobOptions }>()

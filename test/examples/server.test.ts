@@ -163,7 +163,7 @@ describe('the example server', () => {
       }
       expect((await fetch(`${server.root}cars/1`)).status).toBe(200)
       expect(await server.ended('SIGTERM')).toBe(0)
-      expect(server.errors()).toMatch(/no such table: accounts/)
+      expect(server.errors()).toMatch(/The table accounts does not exist/)
     }))
 
   test('an invalid database file ends the start with a clear message', () =>

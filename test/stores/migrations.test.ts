@@ -120,6 +120,8 @@ it('api.open() tells of every table', async () => {
   const named = (name: string) =>
     defineCollection({ name, schema: z.object({ a: z.string() }), store: sqlStore({ db }) })
   const api = defineApi({ collections: { cars: named('cars'), vans: named('vans') } })
-  await expect(api.open()).rejects.toThrow(/no such table: cars[\s\S]*no such table: vans/)
+  await expect(api.open()).rejects.toThrow(
+    /table cars does not exist[\s\S]*table vans does not exist/,
+  )
   await api.close()
 })

@@ -252,7 +252,7 @@ test('a table that cannot be served ends no transaction that leaves it alone', a
   const bad = attached(sqlStore({ db, table: 'bad' }))
   const create = (at: 0 | 1) =>
     good.transaction?.([good, bad], async stores => stores[at]?.create({ code: 'A', price: 1 }))
-  await expect(create(1)).rejects.toThrow('no such table: bad')
+  await expect(create(1)).rejects.toThrow('The table bad does not exist')
   expect((await create(0))?.item.code).toBe('A')
   await good.close()
 })

@@ -15,6 +15,7 @@ import type {
   Resource,
   WriteOptions,
 } from '../../model/types/resource.ts'
+import { show } from '../../options.ts'
 import type { Id } from '../../store/store.ts'
 import type { CallScope, Perform } from '../context.ts'
 import { resolveCollection } from '../resolve-collection.ts'
@@ -81,6 +82,8 @@ class CollectionResource implements Resource<UnknownDef> {
   }
 
   readonly read = async (id: Id, options?: ReadOptions): Promise<ProgramItem> => {
+    if (typeof id !== 'string' && !Number.isFinite(id))
+      throw new TypeError(`${this.#collection.name}.read needs an id, not ${show(id)}`)
     const place = { kind: 'item', id: normalizeId(this.#collection, id) } as const
     const call = { operation: 'read', place, options }
     const { include } = options ?? {}

@@ -15,13 +15,12 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
  * `is_required`, for one that is never null and has no default. Of PostgreSQL also `is_readable`, false where the role may
  * not read the column, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
- * @throws the database's own error for a table that does not exist.
+ * @throws Error for a table that does not exist, with what creates it.
  */
 export async function readCatalog(table: string, database: SqlDatabase, runner: Runner) {
   const { rows } = await runner.run(compile(database, database.catalog(table)))
   const [first] = rows
-  if (!first)
-    await runner.run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
+  if (!first) await requireTable(table, database, runner)
   const find = (column: string) => findRow(column, rows)
   const isTable = isTrue(first?.is_table)
   /** Finds the columns that the table lacks. A temporary table of SQLite is not in the catalog: it is not checked. */
@@ -202,4 +201,24 @@ const HOLDS: Readonly<Record<ColumnType, string>> = {
   real: 'a number',
   boolean: 'a boolean',
   json: 'JSON',
+}
+
+/** @throws Error for a table that does not exist. A temporary table of SQLite is there, and not in the catalog. */
+async function requireTable(table: string, database: SqlDatabase, runner: Runner): Promise<void> {
+  const probe = compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`)
+  try {
+    await runner.run(probe)
+  } catch (error) {
+    throw toMissingTable(error, table, database)
+  }
+}
+
+/** Says how to create a table that does not exist; returns any other error as it is. */
+function toMissingTable(error: unknown, table: string, { name }: SqlDatabase): unknown {
+  const { code, message = '' } = Object(error) as { code?: unknown; message?: string } // of any driver
+  if (code !== '42P01' && !message.includes('no such table')) return error
+  return new Error(
+    `The table ${table} does not exist. Set create: true on sqlStore, or run createTableSql(cars.shape, { table: '${table}', database: '${name}' }).`,
+    { cause: error },
+  )
 }
