@@ -21,6 +21,7 @@ import type {
 } from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
 import type { CallScope, Pages } from './operations/context.ts'
+import { warnOfUnaddressed } from './operations/unaddressed-ids.ts'
 import {
   assertValid,
   checkOptions,
@@ -148,7 +149,7 @@ export interface Resources<C = Collections> {
 export interface Api<C = Collections> extends Handlers, Resources<C> {
   /**
    * Opens the stores and schemes, to be awaited at start: otherwise the first call of each does. Tables are made
-   * where that is asked for.
+   * where that is asked for. Warns of items whose ids no URL can name, where these are found within a second.
    * @throws Error for tables that cannot be served, with the SQL that adds the columns they lack, and where
    * `bearerJwt()` lacks the package `jose`.
    */
@@ -286,8 +287,12 @@ export function defineApi(options: object): unknown {
       const parts = [...stores, ...definition.schemes]
       const opened = await Promise.allSettled(parts.map(async part => part.open?.()))
       const failures = opened.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
-      if (failures.length <= 1) for (const failure of failures) throw failure
-      else throw new AggregateError(failures, failures.map(String).join('\n'))
+      if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('\n'))
+      for (const failure of failures) throw failure
+      const chosen = versions
+        .flatMap(({ collections }) => [...collections.values()])
+        .filter(({ shape }) => shape.identity.kind === 'text')
+      await Promise.all(chosen.map(warnOfUnaddressed))
     },
     close: async () => {
       await Promise.all([...stores].map(store => store.close()))

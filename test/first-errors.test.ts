@@ -1,7 +1,9 @@
 // What the first mistakes of a new user are told.
+
+import type { Kysely } from 'kysely'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
+import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
 import { sqlStore } from '../src/sql/index.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
@@ -20,6 +22,61 @@ describe('a table that does not exist', () => {
     })
     const message = `The table absent_cars does not exist. Set create: true on sqlStore, or run createTableSql(cars.shape, { table: 'absent_cars', database: '${database}' }).`
     await expect(defineApi({ collections: [cars] }).open()).rejects.toThrow(message)
+  })
+})
+
+describe('ids that no URL names are warned of at open(), with their number', () => {
+  const ids = ['a/b', 'count', 'a\\b', '', '..', 'search', 'sell', 'ok', 'counts', 'a.b']
+  const serve = (store: Store, more: object = {}) => {
+    const tags = defineCollection({
+      name: 'tags',
+      schema: z.object({ id: z.string(), n: z.int() }),
+      store,
+      timestamps: false,
+      ...more,
+    })
+    return defineApi({ collections: [tags] })
+  }
+  const openAndListen = async (api: ReturnType<typeof serve>) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    try {
+      await api.open()
+      return warn.mock.calls.map(([message]) => String(message))
+    } finally {
+      warn.mockRestore()
+    }
+  }
+  const sell = { on: 'collection', run: async () => ({}) }
+
+  it.each([
+    ['SQLite', openDatabase],
+    ['PostgreSQL', async () => openPostgres()],
+  ])('%s', async (_name, openDb) => {
+    const db: Kysely<{ tags_of_others: { id: string; n: number } }> = await openDb()
+    await db.schema
+      .createTable('tags_of_others')
+      .addColumn('id', 'text', column => column.primaryKey())
+      .addColumn('n', 'integer', column => column.notNull())
+      .execute()
+    const store = () => sqlStore({ db, table: 'tags_of_others', version: false, create: true })
+    expect(await openAndListen(serve(store()))).toEqual([])
+    await db
+      .insertInto('tags_of_others')
+      .values(ids.map((id, n) => ({ id, n })))
+      .execute()
+    const message = (count: number) => expect.stringMatching(`^tags: no URL names ${count} items`)
+    expect(await openAndListen(serve(store()))).toEqual([message(5)])
+    const more = { search: ['id'], actions: { sell } }
+    expect(await openAndListen(serve(store(), more))).toContainEqual(message(7))
+    await db.schema.dropTable('tags_of_others').execute()
+  })
+
+  it('a store that cannot count opens all the same', async () => {
+    const store = memoryStore()
+    const count = () => {
+      throw new Error('It cannot count')
+    }
+    expect(await openAndListen(serve({ ...store, count }))).toEqual([])
   })
 })
 
