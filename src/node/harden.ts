@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { noteArrival } from '../base/turns.ts'
 import type { Issue } from '../errors.ts'
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
-import { queued } from '../server/node-handler.ts'
+import { findServed, queued } from '../server/node-handler.ts'
 import { askForBody, expecting, takenOver } from '../server/node-send.ts'
 import {
   ALLOW_ALL,
@@ -115,7 +115,13 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const message = 'The only supported expectation is 100-continue'
     const issue: Issue = { message, type: 'expectation_failed' }
-    const { status, headers, body } = buildRawResponse(417, issue, request.url ?? '')
+    const { status, headers, body } = buildRawResponse(
+      417,
+      issue,
+      request.url ?? '',
+      [],
+      findServed(server)?.api.dialects,
+    )
     response.shouldKeepAlive = false
     response.writeHead(status, headers)
     response.end(body)
@@ -123,12 +129,18 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
     const socket = toSocket(duplex)
     const issue: Issue = { message: 'This server is not a proxy', type: 'method_not_allowed' }
-    const bare = buildRawResponse(405, issue, request.url ?? '', ALLOW_ALL)
+    const bare = buildRawResponse(
+      405,
+      issue,
+      request.url ?? '',
+      ALLOW_ALL,
+      findServed(server)?.api.dialects,
+    )
     writeAfter(newest.get(socket), socket, bare)
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
     const socket = toSocket(duplex)
-    respondToBroken(error, socket, newest.get(socket))
+    respondToBroken(toRawResponse(error, findServed(server)), error, socket, newest.get(socket))
   })
   return server
 }
@@ -168,6 +180,7 @@ function limitHandshakes(server: Server, time: number): void {
 }
 
 function respondToBroken(
+  broken: RawResponse,
   error: ParserError,
   socket: Socket,
   response: ServerResponse | undefined,
@@ -177,7 +190,6 @@ function respondToBroken(
     socket.destroy()
     return
   }
-  const broken = toRawResponse(error)
   if (!response || response.req.complete) writeAfter(response, socket, broken)
   else if (response.headersSent) {
     // The broken request has its response: a second one would be taken for that of another request.

@@ -1,9 +1,14 @@
 // Responses that are written to a connection itself, where Node has no request that could be answered.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorBody, HttpError, type Issue } from '../errors.ts'
+import { HttpError, type Issue } from '../errors.ts'
 import { type HeaderList, NOSNIFF } from '../http/message.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from '../http/method-override.ts'
+import { splitTarget } from '../http/target.ts'
+import { allowedMethods } from '../openapi/path-item.ts'
+import type { Dialect } from '../query.ts'
+import type { ServerRuntime } from '../server/handle.ts'
+import { belowPrefix } from '../server/request-head.ts'
 
 /** What Node's parser reports of a request that it cannot read: the bytes at hand, and where it stopped. */
 export type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }
@@ -47,16 +52,37 @@ const UNESCAPED: Issue = {
 /** A request line of HTTP/1 (RFC 9112 §3), maybe behind the body of another request. */
 const REQUEST_LINE = /^[^ ]*[!#$%&'*+.^_`|~0-9a-z-] [^ ]+ HTTP\/1\.[01]$/i
 
-/** Builds the response to a request that Node's parser cannot read. */
-export function toRawResponse(error: ParserError): RawResponse {
+/**
+ * Builds the response to a request that Node's parser cannot read.
+ * @param served the api behind the server, where that is known.
+ */
+export function toRawResponse(error: ParserError, served?: ServerRuntime): RawResponse {
   const [firstLine = ''] = error.rawPacket?.toString('latin1').split('\r\n', 1) ?? []
   const { code = '' } = error
-  if (/^HPE_INVALID_(?:METHOD|CONSTANT)$/.test(code) && REQUEST_LINE.test(findBrokenLine(error))) {
+  const dialects = served?.api.dialects
+  const line = findBrokenLine(error)
+  if (/^HPE_INVALID_(?:METHOD|CONSTANT)$/.test(code) && REQUEST_LINE.test(line)) {
+    const [, target = ''] = line.split(' ')
     const message = 'The method is unknown'
-    return buildRawResponse(405, { message, type: 'method_not_allowed' }, firstLine, ALLOW_ALL)
+    const issue: Issue = { message, type: 'method_not_allowed' }
+    return buildRawResponse(405, issue, firstLine, listAllowed(target, served), dialects)
   }
   const [status, issue] = PARSER_ISSUES[code] ?? [400, isUnescaped(error) ? UNESCAPED : MALFORMED]
-  return buildRawResponse(status, issue, firstLine)
+  return buildRawResponse(status, issue, firstLine, [], dialects)
+}
+
+/** Lists the methods of a path, where anybody may know what is there. */
+function listAllowed(target: string, served: ServerRuntime | undefined): HeaderList {
+  if (!served) return ALLOW_ALL
+  const { api, router } = served
+  try {
+    const below = belowPrefix(splitTarget(target).path, api.prefix, 'GET')
+    const match = below === undefined ? undefined : router.match(below)
+    if (!match || match.target.collection?.hideExistence) return ALLOW_ALL
+    return ['Allow', allowedMethods(match.methods)]
+  } catch {
+    return ALLOW_ALL // a malformed path
+  }
 }
 
 /** Whether the parser stopped at a byte beyond ASCII in the URL, as curl sends what is typed. */
@@ -77,8 +103,12 @@ export function buildRawResponse(
   issue: Issue,
   target: string,
   headers: HeaderList = [],
+  dialects: readonly Dialect[] = [],
 ): RawResponse {
-  const body = JSON.stringify(errorBody(new HttpError(status, [issue])))
+  const { errors } = new HttpError(status, [issue])
+  const message = dialects.length > 0 ? issue.message : undefined
+  const theirs = dialects.find(dialect => dialect.errors)?.errors
+  const body = JSON.stringify({ message, errors: theirs?.print(errors, undefined) ?? errors })
   return {
     status: target.includes(SUPPRESS_PARAMETER) ? suppressedStatus(status) : status,
     headers: [...headers, ...COMMON, 'Content-Length', String(Buffer.byteLength(body))],

@@ -1,7 +1,7 @@
 // node:http in and out: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TextBudget } from '../base/text-budget.ts'
 import { noteArrival, takeTurn } from '../base/turns.ts'
@@ -38,8 +38,20 @@ type HostRequest = IncomingMessage & {
   files?: unknown
 }
 
+/** What stands behind each handler. */
+const runtimes = new WeakMap<object, ServerRuntime>()
+
+/** Finds the api that a server was given as its listener; `undefined` where another program leads to it. */
+export function findServed(server: Pick<Server, 'listeners'>): ServerRuntime | undefined {
+  for (const listener of server.listeners('request')) {
+    const runtime = runtimes.get(listener)
+    if (runtime) return runtime
+  }
+  return undefined
+}
+
 export function nodeHandler(runtime: ServerRuntime): Handler {
-  return (request, response, next) => {
+  const handler: Handler = (request, response, next) => {
     // Read at once: koa-mount puts its prefix back as soon as this returns.
     const { url } = request
     if (response.socket === null && queued.has(response)) {
@@ -57,6 +69,8 @@ export function nodeHandler(runtime: ServerRuntime): Handler {
       else answerTo(runtime, request, response, url, next)
     }
   }
+  runtimes.set(handler, runtime)
+  return handler
 }
 
 function answerTo(

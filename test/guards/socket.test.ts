@@ -6,6 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { simpleRest } from '../../src/dialects/index.ts'
 import { type Api, defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { harden } from '../../src/node/index.ts'
 import type { StoreOptions } from '../../src/store/store.ts'
@@ -367,13 +368,50 @@ describe('errors that Node would answer without a body', () => {
     })
   })
 
+  test('have the message of dialects, and the methods of their path', async () => {
+    const define = (name: string, more: object = {}) =>
+      defineCollection({ name, schema: z.object({}), store: memoryStore(), ...more })
+    const api = defineApi({
+      collections: [
+        define('cars', { operations: ['list', 'read'] }),
+        define('secrets', { hideExistence: true, operations: ['list'] }),
+      ],
+      dialects: [simpleRest],
+      prefix: '/api',
+    })
+    const own = await serve(api.handler)
+    const all = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+    try {
+      for (const [target, allow] of [
+        ['/api/cars', 'GET, QUERY, HEAD, OPTIONS'],
+        ['/api/cars/1?a=b', 'GET, HEAD, OPTIONS'],
+        ['/api/secrets', all],
+        ['/api/nothing', all],
+        ['/cars', all],
+        ['/api/%ff', all],
+      ]) {
+        const { answers } = await converse(own.port, [
+          `BREW ${target} HTTP/1.1\r\nHost: ${own.host}\r\n\r\n`,
+        ])
+        const message = 'The method is unknown'
+        const error = { message, code: 405, type: 'method_not_allowed' }
+        expect(answers[0]?.headers.allow).toBe(allow)
+        expect(JSON.parse(answers[0]?.body ?? '')).toEqual({ message, errors: [error] })
+      }
+      const { answers } = await converse(own.port, ['no HTTP\r\n\r\n'])
+      expect(JSON.parse(answers[0]?.body ?? '').message).toMatch(/well-formed/)
+    } finally {
+      own.close()
+    }
+  })
+
   test('an unknown method: 405 with Allow, also behind another request', async () => {
     const brew = `BREW /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
     const { answers } = await converse(served.port, [
       `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: 2\r\n\r\n{}${brew}`,
     ])
     expect(statusesOf(answers)).toEqual([404, 405])
-    expect(answers[1]?.headers.allow).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+    expect(answers[1]?.headers.allow).toBe('GET, QUERY, POST, HEAD, OPTIONS')
   })
 
   test.each(cases.filter(([name]) => !/^(?:no|HTTP|a preface|two hosts)/.test(name)))(
