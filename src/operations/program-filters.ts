@@ -86,12 +86,18 @@ export function toPlainFilters(filters: object, above: string): object {
 function toPlainFilter(name: string, value: unknown, above: string): unknown {
   const plain = toPlain(value)
   if (isScalar(plain)) return plain
-  if (Array.isArray(plain)) return plain.map(each => toPlainFilter(name, each, above))
   const where = `${above}${name}`
+  // Only the lists of groups hold objects: in another one a mistake must not be a value that merely matches nothing.
+  const wrong =
+    Array.isArray(plain) && !/^(?:or|and)$/.test(name)
+      ? plain.map(toPlain).find(each => typeof each === 'object' && each !== null)
+      : undefined
+  if (Array.isArray(plain) && wrong === undefined)
+    return plain.map(each => toPlainFilter(name, each, above))
   // An object without keys, such as a `Set`, must not match everything.
   if (isObject(plain) && Object.keys(plain).length > 0) return toPlainFilters(plain, `${where}.`)
   throw new TypeError(
-    `${where} must be a text, number, boolean, date, list of them or an object of filters, not ${String(plain)}. Leave it out, or write { exists: false }`,
+    `${where} must be a text, number, boolean, date, list of them or an object of filters, not ${String(wrong ?? plain)}. Leave it out, or write { exists: false }`,
   )
 }
 
