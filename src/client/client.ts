@@ -113,8 +113,10 @@ export function createClient<A, V extends ApiVersion<A> = ApiVersion<A>>(
     cache = 100,
     ...rest
   }: PlainClientOptions = options ?? {}
+  const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
   const state: ClientState = {
-    send: createSend(url.replace(/\/$/, '') + (version ? `/v${version}` : ''), rest),
+    send: createSend(root, rest),
+    url: root,
     cache: new Map(),
     max: cache,
     ids,

@@ -8,6 +8,8 @@ import { hashOf, versions } from './versions.ts'
 /** What the resources of a client share. */
 export interface ClientState {
   readonly send: Send
+  /** The address of the api, with its version. */
+  readonly url: string
   /** Replies that may still be current, by what was requested; the oldest first. */
   readonly cache: Map<string, Reply>
   readonly max: number

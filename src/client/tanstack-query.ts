@@ -1,10 +1,5 @@
 // The entry point `rest-conventions/query`: options for TanStack Query, whose data has the versions of its items.
-import type {
-  DataTag,
-  InfiniteData,
-  MutationFunctionContext,
-  QueryClient,
-} from '@tanstack/query-core'
+import type { DataTag, InfiniteData } from '@tanstack/query-core'
 import type { Def, DefCompared, DefItem, IdOf } from '../model/types/collection-types.ts'
 import type { Matching, Query, Selected, WholeQuery } from '../model/types/list-query.ts'
 import type {
@@ -20,36 +15,54 @@ import type {
   CallOptions,
   List,
   OperationsOf,
-  Page,
   Remote,
   Resource,
 } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
 import { ConflictError } from './errors.ts'
-import { isObject } from './query-string.ts'
+import { stateOf } from './place.ts'
+import {
+  type CacheContext,
+  type CachedItem,
+  type CachedPage,
+  keepEqual,
+  requireOneAddress,
+  type ShownPage,
+  settle,
+  show,
+  showItem,
+  showPage,
+  showPages,
+  takeBack,
+  type UntypedPage,
+} from './query-cache.ts'
 import { createProxy } from './resource.ts'
-import { versionOf, versions } from './versions.ts'
+import { versionOf } from './versions.ts'
 
-/** An item in the cache of queries: a copy of it is as good, from a server or storage. */
-export interface CachedItem<T> {
-  readonly item: T
-  /** For `patch(item, …, { version })`; the client knows it of items that queries give. */
-  readonly version: string | undefined
+export type { CacheContext, CachedItem, CachedPage, QueryCache, ShownPage } from './query-cache.ts'
+
+/** Options of your own that any query takes. */
+export interface CommonQueryOptions {
+  readonly enabled?: boolean
+  readonly staleTime?: number
+  readonly gcTime?: number
+  readonly refetchInterval?: number | false
+  readonly refetchOnMount?: boolean | 'always'
+  readonly refetchOnWindowFocus?: boolean | 'always'
+  readonly refetchOnReconnect?: boolean | 'always'
+  readonly meta?: Record<string, unknown>
 }
 
-/** A page in the cache of queries. */
-export interface CachedPage<T> extends ShownPage<T> {
-  /** The versions of its items, in their order. */
-  readonly versions: readonly (string | undefined)[]
+/** Options of your own for a query, with a `select`. */
+export interface OwnQueryOptions<Shown, Result> extends CommonQueryOptions {
+  /** Gets what the query gives: its items are known to the client. */
+  readonly select: (shown: Shown) => Result
 }
-
-/** A page as queries give it. */
-export type ShownPage<T> = Pick<Page<T>, 'items' | 'total' | 'cursor'>
 
 /** Options for `useQuery`, `fetchQuery` … @typeParam Shown what `useQuery` gives, where it is not what is cached. */
-export interface CachedQueryOptions<Cached, Shown = Cached> {
+export interface CachedQueryOptions<Cached, Shown = Cached> extends CommonQueryOptions {
   readonly queryKey: DataTag<readonly unknown[], Cached>
-  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<Cached>
+  readonly queryFn: (context: { readonly signal: AbortSignal } & CacheContext) => Promise<Cached>
   readonly select: (cached: Cached) => Shown
   readonly structuralSharing: (before: unknown, after: unknown) => unknown
   /** The client retries. */
@@ -57,12 +70,14 @@ export interface CachedQueryOptions<Cached, Shown = Cached> {
 }
 
 /** Options for `useInfiniteQuery`: each page begins where the one before it ends. */
-export interface InfiniteOptions<T> {
+export interface InfiniteOptions<T> extends CommonQueryOptions {
   readonly queryKey: DataTag<readonly unknown[], InfiniteData<CachedPage<T>, string | undefined>>
-  readonly queryFn: (context: {
-    readonly signal: AbortSignal
-    readonly pageParam: string | undefined
-  }) => Promise<CachedPage<T>>
+  readonly queryFn: (
+    context: {
+      readonly signal: AbortSignal
+      readonly pageParam: string | undefined
+    } & CacheContext,
+  ) => Promise<CachedPage<T>>
   readonly initialPageParam: string | undefined
   readonly getNextPageParam: (page: CachedPage<T>) => string | undefined
   readonly select: (
@@ -72,62 +87,90 @@ export interface InfiniteOptions<T> {
   readonly retry: false
 }
 
-/** Options for `useMutation`. The variables are the arguments of the call: `mutate([car, { price: 3 }])`. */
-export interface MutationOptions<Args, Result> {
-  readonly mutationKey: readonly unknown[]
-  readonly mutationFn: (args: Args) => Promise<Result>
-  readonly onSuccess: (
+/** Options of your own for a mutation. */
+export interface OwnMutationOptions<Args, Result> {
+  readonly onMutate?: (args: Args, context: CacheContext) => unknown
+  readonly onSuccess?: (
     result: Result,
     args: Args,
     before: unknown,
-    context: MutationFunctionContext,
-  ) => void
-  readonly onError: (
-    error: Error,
+    context: CacheContext,
+  ) => unknown
+  readonly onError?: (error: Error, args: Args, before: unknown, context: CacheContext) => unknown
+  readonly onSettled?: (
+    result: Result | undefined,
+    error: Error | null,
     args: Args,
     before: unknown,
-    context: MutationFunctionContext,
-  ) => void
+    context: CacheContext,
+  ) => unknown
+  readonly scope?: { id: string }
+  readonly meta?: Record<string, unknown>
+}
+
+/**
+ * Options for `useMutation`. The variables are the arguments of the call: `mutate([car, { price: 3 }])`. The cache is
+ * brought up to date by `mutationFn`, so that no callback of yours takes the place of that.
+ */
+export interface MutationOptions<Args, Result> extends OwnMutationOptions<Args, Result> {
+  readonly mutationKey: readonly unknown[]
+  readonly mutationFn: (args: Args, context: CacheContext) => Promise<Result>
   readonly retry: false
 }
 
 /** A list as queries. */
 export interface ListQuery<T> {
   /** The first page: `limit` is its size. */
-  queryOptions(): CachedQueryOptions<CachedPage<T>, ShownPage<T>>
+  queryOptions<R>(own: OwnQueryOptions<ShownPage<T>, R>): CachedQueryOptions<CachedPage<T>, R>
+  queryOptions(own?: CommonQueryOptions): CachedQueryOptions<CachedPage<T>, ShownPage<T>>
   /** Page after page: nothing that stays is skipped or comes twice, whoever writes between them. */
-  infiniteOptions(): InfiniteOptions<T>
+  infiniteOptions(own?: CommonQueryOptions): InfiniteOptions<T>
 }
 
 /** An item as a query. */
 export interface ItemQuery<T> {
-  queryOptions(): CachedQueryOptions<CachedItem<T>, T>
+  queryOptions<R>(own: OwnQueryOptions<T, R>): CachedQueryOptions<CachedItem<T>, R>
+  queryOptions(own?: CommonQueryOptions): CachedQueryOptions<CachedItem<T>, T>
 }
 
 /** A count as a query. */
 export interface CountQuery {
-  queryOptions(): CachedQueryOptions<number>
+  queryOptions<R>(own: OwnQueryOptions<number, R>): CachedQueryOptions<number, R>
+  queryOptions(own?: CommonQueryOptions): CachedQueryOptions<number>
 }
 
 /** A write as a mutation. */
 export interface Mutation<Args, Result> {
   /**
    * It puts the item that the write gives into the query of the item, and marks all other queries of the collection as
-   * old. On a conflict it does so with the item as it is now (`theirs`).
+   * old. On a conflict it does so with the item as it is now (`theirs`). Callbacks of yours run after that.
    */
-  mutationOptions(): MutationOptions<Args, Result>
+  mutationOptions(own?: OwnMutationOptions<Args, Result>): MutationOptions<Args, Result>
+}
+
+/** A patch as a mutation. */
+export interface PatchMutation<Args, Result> extends Mutation<Args, Result> {
+  /**
+   * The same, and the changes are shown at once: in the item's query and in lists. If the patch fails they are taken back,
+   * on a conflict for the item as it is now.
+   */
+  optimistic(own?: OwnMutationOptions<Args, Result>): MutationOptions<Args, Result>
 }
 
 type MutationOf<F> = F extends (...args: infer Args) => Promise<infer Result>
   ? Mutation<Args, Result>
   : never
 
-type WriteName = 'create' | 'replace' | 'patch' | 'change' | 'delete'
+type PatchMutationOf<F> = F extends (...args: infer Args) => Promise<infer Result>
+  ? PatchMutation<Args, Result>
+  : never
+
+type WriteName = 'create' | 'replace' | 'change' | 'delete'
 
 /** The queries of a collection, with names as those of its resource. */
 export interface ReadQueries<D extends Def, in out Named> {
   /** What the keys of all its queries begin with. */
-  readonly key: readonly [name: string]
+  readonly key: readonly string[]
   list(query?: WholeQuery<DefCompared<D>>): ListQuery<DefItem<D>>
   list<F extends string>(
     query: Query<DefCompared<D>, F, DefItem<D>>,
@@ -147,7 +190,9 @@ export interface ReadQueries<D extends Def, in out Named> {
 /** The mutations of a collection, actions included. */
 export type WriteMutations<D extends Def, Named> = {
   readonly [K in WriteName]: MutationOf<OperationsOf<D, Named>[K]>
-} & { readonly [K in keyof ActionsOf<D>]: MutationOf<ActionsOf<D>[K]> }
+} & { readonly patch: PatchMutationOf<OperationsOf<D, Named>['patch']> } & {
+  readonly [K in keyof ActionsOf<D>]: MutationOf<ActionsOf<D>[K]>
+}
 
 /** The queries and mutations of an api, by collection. */
 export type Queries<Named> = {
@@ -179,18 +224,53 @@ type Declared<All, Resource> = Pick<All, keyof All & (keyof Resource | 'key')>
  * const queries = new QueryClient()
  * const { items } = await queries.fetchQuery(q.cars.list({ price: { gte: 10 } }).queryOptions())
  */
-export function createQueries<Named>(client: ClientOf<Named>): Queries<Named> {
+export function createQueries<Named>(
+  client: ClientOf<Named>,
+  { key }: QueriesOptions = {},
+): Queries<Named> {
+  const { url: address } = stateOf(client, 'createQueries')
+  const [, version] = /\/(v\d+)$/.exec(address) ?? []
+  const prefix = [key, version].filter(each => each !== undefined)
   const resources = client as Readonly<Record<string, Resource>> // each property is one
-  return createProxy({}, name => createCollectionQueries(name, resources[name] as Resource))
+  return createProxy({}, name =>
+    createCollectionQueries([...prefix, name], address, resources[name] as Resource),
+  )
 }
 
-type UntypedPage = CachedPage<object>
+/** The options of {@link createQueries}. */
+export interface QueriesOptions {
+  /**
+   * What all keys begin with, before the version of the api: another for each api whose queries share a `QueryClient`, and
+   * the same on a server and in its browsers. Default nothing.
+   */
+  readonly key?: string
+}
 
-/** Every other name is a mutation. */
-function createCollectionQueries(name: string, resource: Resource): object {
-  const toQuery = (key: readonly unknown[], queryFn: unknown, more?: object) => ({
-    queryKey: [name, ...key],
-    queryFn,
+type LoadContext = CallOptions & CacheContext & { readonly pageParam?: string }
+
+/**
+ * Every other name is a mutation.
+ * @param root what the keys of the collection begin with, its name the last.
+ */
+function createCollectionQueries(
+  root: readonly string[],
+  address: string,
+  resource: Resource,
+): object {
+  const toQuery = (
+    key: readonly unknown[],
+    load: (context: LoadContext) => unknown,
+    show: (cached: never) => unknown,
+    { select, ...own }: Partial<OwnQueryOptions<unknown, unknown>> = {},
+    more?: object,
+  ) => ({
+    ...own,
+    queryKey: [...root, ...key],
+    queryFn: async (context: LoadContext) => {
+      requireOneAddress(context.client, root, address)
+      return load(context)
+    },
+    select: select ? (cached: never) => select(show(cached)) : show,
     structuralSharing: keepEqual,
     retry: false,
     ...more,
@@ -200,29 +280,22 @@ function createCollectionQueries(name: string, resource: Resource): object {
     key: readonly unknown[],
     list: (query: object, options: CallOptions) => List<object>,
   ) => {
-    const load = async ({
-      signal,
-      pageParam: cursor,
-    }: {
-      readonly signal: AbortSignal
-      readonly pageParam?: string
-    }) => {
+    const load = async ({ signal, pageParam: cursor }: LoadContext) => {
       const page = await list({ cursor }, { signal }).page()
       return { ...page, versions: page.items.map(versionOf) }
     }
     return {
-      queryOptions: () => toQuery(key, load, { select: showPage }),
-      infiniteOptions: () =>
-        toQuery([...key, 'infinite'], load, {
+      queryOptions: (own?: object) => toQuery(key, load, showPage, own),
+      infiniteOptions: (own?: object) =>
+        toQuery([...key, 'infinite'], load, showPages, own, {
           initialPageParam: undefined,
           getNextPageParam: ({ cursor }: UntypedPage) => cursor,
-          select: showPages,
         }),
     }
   }
 
   const reads = {
-    key: [name],
+    key: root,
     list: (query: object = {}) =>
       toList(['list', query], (more, options) => resource.list({ ...query, ...more }, options)),
     search: (words: string, query: object = {}) =>
@@ -230,93 +303,61 @@ function createCollectionQueries(name: string, resource: Resource): object {
         resource.search(words, { ...query, ...more }, options),
       ),
     count: (filters: object = {}) => ({
-      queryOptions: () =>
-        toQuery(['count', filters], ({ signal }: CallOptions) =>
-          resource.count(filters, { signal }),
+      queryOptions: (own?: object) =>
+        toQuery(
+          ['count', filters],
+          ({ signal }) => resource.count(filters, { signal }),
+          (count: unknown) => count,
+          own,
         ),
     }),
     read: (id: string, options?: { readonly include: readonly string[] }) => ({
-      queryOptions: () =>
+      queryOptions: (own?: object) =>
         toQuery(
           ['read', `${id}`, ...(options ? [options] : [])],
-          async ({ signal }: CallOptions) => {
+          async ({ signal }) => {
             const item = await resource.read(id, { ...options, signal } as never)
             return { item, version: versionOf(item) }
           },
-          { select: showItem },
+          showItem,
+          own,
         ),
     }),
   }
-  return createProxy(reads, method => ({
-    mutationOptions: () => ({
-      mutationKey: [name, method],
-      mutationFn: (args: readonly unknown[]) => Reflect.get(resource, method)(...args),
-      onSuccess: (
-        item: unknown,
-        args: readonly unknown[],
-        _: unknown,
-        { client }: MutationFunctionContext,
-      ) => settle(name, client, args, item, method === 'delete'),
-      onError: (
-        error: unknown,
-        args: readonly unknown[],
-        _: unknown,
-        { client }: MutationFunctionContext,
-      ) => {
-        if (error instanceof ConflictError) settle(name, client, args, error.theirs, !error.theirs)
-      },
-      retry: false,
-    }),
-  }))
+  return createProxy(reads, method => createMutation(root, address, method, resource))
 }
 
-/**
- * Puts the item of a write into its query, and marks all other queries of the collection as old.
- * @param args of the write, the target first.
- */
-function settle(
-  name: string,
-  queries: QueryClient,
-  args: readonly unknown[],
-  item: unknown,
-  isGone: boolean,
-): void {
-  const [target] = args
-  const { version: given } = Object(args.at(-1))
-  const version = isObject(item) ? versionOf(item) : undefined
-  const id = idOf(version) ?? (isObject(target) ? idOf(versionOf(target) ?? given) : `${target}`)
-  const queryKey = [name, 'read', id]
-  if (isGone) queries.removeQueries({ queryKey })
-  else if (version) queries.setQueryData(queryKey, { item, version })
-  queries.invalidateQueries({
-    queryKey: [name],
-    // All but the one that is current.
-    predicate: ({ queryKey: [, , of, more] }) => !version || of !== id || more !== undefined,
+/** Creates a write, or an action, as a mutation. */
+function createMutation(
+  root: readonly string[],
+  address: string,
+  method: string,
+  resource: Resource,
+): object {
+  const mutationOptions = (own?: object) => ({
+    ...own,
+    mutationKey: [...root, method],
+    mutationFn: async (args: readonly unknown[], { client }: CacheContext) => {
+      requireOneAddress(client, root, address)
+      try {
+        const item = await Reflect.get(resource, method)(...args)
+        settle(root, client, args, item, method === 'delete')
+        return item
+      } catch (error) {
+        takeBack.get(args)?.()
+        if (error instanceof ConflictError) settle(root, client, args, error.theirs, !error.theirs)
+        throw error
+      }
+    },
+    retry: false,
   })
-}
-
-/** Finds the id in the version of an item. */
-function idOf(version: string | undefined): string | undefined {
-  const segment = version?.split(' ')[1]?.split('/')[1]
-  return segment && decodeURIComponent(segment)
-}
-
-/** Keeps data that has not changed. Data that is partly the same is not mixed: its items would have no versions. */
-function keepEqual(before: unknown, after: unknown): unknown {
-  return JSON.stringify(before) === JSON.stringify(after) ? before : after
-}
-
-/** Tells the client the version of an item that may be a copy. */
-function showItem<T extends object>({ item, version }: CachedItem<T>): T {
-  if (version) versions.set(item, () => version)
-  return item
-}
-
-function showPage({ versions, ...page }: UntypedPage): ShownPage<object> {
-  for (const [at, item] of page.items.entries()) showItem({ item, version: versions[at] })
-  return page
-}
-
-function showPages({ pages, ...data }: InfiniteData<UntypedPage>): InfiniteData<ShownPage<object>> {
-  return { ...data, pages: pages.map(showPage) }
+  const optimistic = (own: OwnMutationOptions<unknown, unknown> = {}) => ({
+    ...mutationOptions(own),
+    onMutate: async (args: readonly unknown[], context: CacheContext) => {
+      await context.client.cancelQueries({ queryKey: root })
+      takeBack.set(args, show(root, context.client, args))
+      return own.onMutate?.(args, context)
+    },
+  })
+  return { mutationOptions, optimistic }
 }

@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, createClient } from '../../src/client/index.ts'
-import { createQueries } from '../../src/client/tanstack-query.ts'
+import { createQueries, type MutationOptions } from '../../src/client/tanstack-query.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { openLine, serve } from './line.ts'
 
@@ -127,6 +127,37 @@ describe('queries', () => {
     q.cars.read(id, { include: ['owner'] })
   })
 
+  test('take options of a program, whose select gets items that can be written', async () => {
+    const { id } = await other.cars.create({ price: 1 })
+    await queries.prefetchQuery(q.cars.read(id).queryOptions())
+    moved(queries)
+    const options = q.cars.read(id).queryOptions({ staleTime: 60_000, select: car => ({ car }) })
+    const { car } = await see(new QueryObserver(queries, options))
+    expectTypeOf(car.price).toEqualTypeOf<number>()
+    expect((await client.cars.patch(car, { price: 2 })).price).toBe(2)
+    const off = q.cars.count().queryOptions({ enabled: false, select: count => `${count} cars` })
+    const { data } = new QueryObserver(queries, off).getCurrentResult()
+    expectTypeOf(data).toEqualTypeOf<string | undefined>()
+    expect(data).toBe(undefined)
+  })
+
+  test('of two apis share a cache under keys of their own alone', async () => {
+    const { id } = await other.cars.create({ price: 1 })
+    const elsewhere = defineApi({ collections: { makers, cars } })
+    const { url, close } = await serve(elsewhere.handler)
+    const open = (key?: string) =>
+      createQueries(createClient<typeof elsewhere>(url), { ...(key && { key }) })
+    await queries.fetchQuery(q.cars.read(id).queryOptions())
+    const shared = queries.fetchQuery(open().cars.count().queryOptions())
+    await expect(shared).rejects.toThrow(/share a QueryClient\. Give each a key/)
+    const options = open('shop').cars.read(id).queryOptions()
+    expect(options.queryKey).toEqual(['shop', 'cars', 'read', `${id}`])
+    expect((await queries.fetchQuery(options)).item.price).toBe(1)
+    // Made anew, as after a hot reload: the address is the same.
+    await queries.fetchQuery(open('shop').cars.count().queryOptions())
+    await close()
+  })
+
   test('end with their signal', async () => {
     line.next('hang')
     const loading = queries.fetchQuery(q.cars.count().queryOptions())
@@ -194,10 +225,8 @@ describe('a cache that travelled', () => {
 })
 
 describe('mutations', () => {
-  const run = <V extends readonly unknown[], R>(
-    options: { readonly mutationFn: (variables: V) => Promise<R> },
-    variables: V,
-  ) => new MutationObserver(queries, options as never).mutate(variables as never) as Promise<R>
+  const run = <V extends readonly unknown[], R>(options: MutationOptions<V, R>, variables: V) =>
+    new MutationObserver(queries, options).mutate(variables)
 
   /** Fills the cache with a list, a count and two items. */
   async function fill() {
@@ -272,6 +301,56 @@ describe('mutations', () => {
     expect(cached(two.id)).toBe(undefined)
   })
 
+  test('keep the cache current whatever callbacks a program has', async () => {
+    const { one, old, cached } = await fill()
+    const heard: unknown[] = []
+    const onSuccess = (result: unknown) => heard.push(result)
+    const spread = { ...q.cars.patch.mutationOptions(), onSuccess }
+    const patched = await run(spread, [one, { price: 5 }])
+    expect(cached(one.id)).toBe(patched)
+    expect(old()).toEqual([true, true, false, true])
+    const given = q.cars.patch.mutationOptions({
+      onSuccess: (result, [, { price }]) => heard.push([result.price, price]),
+      onError: error => heard.push(error.name),
+      onSettled: () => heard.push('settled'),
+    })
+    await run(given, [patched, { price: 6 }])
+    expect(heard).toEqual([patched, [6, 6], 'settled'])
+    const theirs = await other.cars.patch(one.id, { price: 7 })
+    const onError = (error: Error) => heard.push(error.name)
+    const lost = run({ ...q.cars.patch.mutationOptions(), onError }, [patched, { price: 8 }])
+    await expect(lost).rejects.toThrow(ConflictError)
+    expect(heard.at(-1)).toBe('ConflictError')
+    expect(cached(one.id)).toEqual(theirs)
+  })
+
+  test('show their changes at once, and take them back', async () => {
+    const { one, two, cached } = await fill()
+    const infinite = q.cars.list({ sort: 'id' }).infiniteOptions()
+    await queries.fetchInfiniteQuery(infinite)
+    const shown = () => [
+      cached(one.id)?.price,
+      ...(queries.getQueryData(q.cars.list().queryOptions().queryKey)?.items ?? []).map(
+        ({ price }) => price,
+      ),
+      queries.getQueryData(infinite.queryKey)?.pages[0]?.items[0]?.price,
+    ]
+    const before = shown()
+    expect(before).toEqual([1, 1, 2, 1])
+    const during: unknown[] = []
+    const failing = q.cars.patch.optimistic({ onMutate: () => during.push(shown()) })
+    await expect(run(failing, [one, { price: 0.5 }])).rejects.toMatchObject({ status: 400 })
+    expect(during).toEqual([[0.5, 0.5, 2, 0.5]])
+    expect(shown()).toEqual(before)
+    const patched = await run(q.cars.patch.optimistic(), [one, { price: 9 }])
+    expect(shown()).toEqual([9, 9, 2, 9])
+    const theirs = await other.cars.patch(one.id, { price: 10 })
+    const lost = run(q.cars.patch.optimistic(), [patched, { price: 11 }])
+    await expect(lost).rejects.toThrow(ConflictError)
+    expect(cached(one.id)).toEqual(theirs)
+    expect(cached(two.id)?.price).toBe(2)
+  })
+
   test('that fail otherwise change nothing', async () => {
     const { one, old } = await fill()
     const failing = run(q.cars.patch.mutationOptions(), [one, { price: 0.5 }])
@@ -299,4 +378,7 @@ test('keys are plain data that begin with the name of the collection', () => {
   const { queryKey } = q.cars.list({ price: { gte: 1 } }).infiniteOptions()
   expect(queryKey).toEqual(['cars', 'list', { price: { gte: 1 } }, 'infinite'])
   expect(q.cars.read(7).queryOptions().queryKey).toEqual(['cars', 'read', '7'])
+  const versions = defineApi({ versions: [{ version: 1, collections: { makers, cars } }] })
+  const first = createClient<typeof versions>(server.url, { version: 1 })
+  expect(createQueries(first, { key: 'shop' }).cars.key).toEqual(['shop', 'v1', 'cars'])
 })
