@@ -136,6 +136,7 @@ export const HEAVY: readonly string[] = named([
   'stores/postgres-shared',
   'stores/postgres',
   'stores/sql',
+  'stores/clocks',
   'stores/starts',
   'streams',
   'system',

@@ -258,7 +258,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     [`return \`\${version}.\${variant}\``, 'return version'],
   ),
   '`Last-Modified`': breaking(READ, [
-    'Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined',
+    'updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined',
     'updatedAt',
   ]),
   'conditional requests': breaking(

@@ -23,7 +23,7 @@ import {
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'
-import { assemble } from '../store/written.ts'
+import { assemble, findNextDate } from '../store/written.ts'
 
 /** A place that holds items: a file, a key-value store, another program. */
 export interface ItemPlace {
@@ -180,7 +180,7 @@ class ScanStore implements Store {
 
   async #write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
     const shape = this.#open()
-    const now = Date.now()
+    const now = findNextDate(Date.now(), old?.updatedAt)
     const date = new Date(now).toISOString()
     const created = String((shape.createdAt && old?.item[shape.createdAt]) || date)
     const item = assemble(shape, id, structuredClone(values), created, date)

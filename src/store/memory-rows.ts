@@ -9,7 +9,7 @@ import type { PrintedStored } from './printed.ts'
 import { indexesOf } from './shapes.ts'
 import type { Id, Shape, Stored } from './store.ts'
 import { UniqueValues } from './unique-values.ts'
-import { assemble } from './written.ts'
+import { assemble, findNextDate } from './written.ts'
 
 /** What a transaction makes of the items of a store: `undefined` of one that it removes. */
 export type Changes = ReadonlyMap<Id, Stored | undefined>
@@ -80,7 +80,7 @@ export class MemoryRows {
 
   /** @throws UniqueError where another item has values of a unique set. */
   update(before: Stored, values: Item): Stored {
-    const row = this.build(before.id, values, before.item)
+    const row = this.build(before.id, values, before)
     this.#claimUniques(before.item, row)
     this.#replace(before, row)
     return row
@@ -109,8 +109,9 @@ export class MemoryRows {
   }
 
   /** Makes the next state of an item. */
-  build(id: Id, values: Item, old: Item | undefined): PrintedStored {
-    const now = this.clock()
+  build(id: Id, values: Item, before: Stored | undefined): PrintedStored {
+    const now = findNextDate(this.clock(), before?.updatedAt)
+    const old = before?.item
     if (now !== this.#time) {
       this.#time = now
       this.#date = new Date(now).toISOString()

@@ -147,8 +147,7 @@ class Overlay {
   }
 
   #put(id: Id, values: Item): Stored {
-    const old = this.#get(id)?.item
-    const row = this.#rows.build(id, values, old)
+    const row = this.#rows.build(id, values, this.#get(id))
     for (const [at, unique] of this.#rows.uniques.entries()) {
       const owner = unique.ownerOf(row.item)
       if (owner !== undefined && owner !== id && !this.#changes.has(owner)) {

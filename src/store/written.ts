@@ -3,6 +3,24 @@
 import type { Item, Json } from '../base/values.ts'
 import type { Id, Shape, Stored, StoreWriteOptions } from './store.ts'
 
+/**
+ * How far the dates of an item run ahead of the clock that changes it more often than once a second. Only the date of a server
+ * with another clock is further ahead.
+ */
+export const MAX_AHEAD_MS = 10_000
+
+/**
+ * Finds the date of a change, in milliseconds since 1970: now, or the next whole second after the date before. HTTP compares
+ * dates by seconds, and the server of the change before may have had another clock.
+ */
+export function findNextDate(now: number, before: number | undefined): number {
+  if (before === undefined) return now
+  const next = (Math.floor(before / 1000) + 1) * 1000
+  if (!(next > now)) return now
+  const ahead = next - now
+  return ahead > MAX_AHEAD_MS && ahead <= MAX_AHEAD_MS + 1000 ? before : next
+}
+
 /** Makes the answer that a write keeps under an idempotency key by default. */
 export function toAnswer({ id, item, version, updatedAt }: Stored) {
   return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json

@@ -352,8 +352,8 @@ describe('Cache headers: Last-Modified', () => {
 
       it.each([
         [0, null],
-        [299, null],
-        [300, 'Fri, 01 Mar 2024 12:00:00 GMT'],
+        [1999, null],
+        [2000, 'Fri, 01 Mar 2024 12:00:00 GMT'],
         [60_000, 'Fri, 01 Mar 2024 12:00:00 GMT'],
       ])('%d ms after a change: %s', async (later, date) => {
         vi.setSystemTime(CHANGED + later)
@@ -363,11 +363,11 @@ describe('Cache headers: Last-Modified', () => {
         ).toBe(date)
       })
 
-      it('within the second of a change no date-only client gets a 304', async () => {
-        vi.setSystemTime(CHANGED + 100)
+      it('within two seconds of a change no date-only client gets a 304', async () => {
+        vi.setSystemTime(CHANGED + 1900)
         const headers = { 'if-modified-since': 'Fri, 01 Mar 2024 12:00:00 GMT' }
         expect((await handler.request(path(), { headers })).status).toBe(200)
-        vi.setSystemTime(CHANGED + 300)
+        vi.setSystemTime(CHANGED + 2000)
         expect((await handler.request(path(), { headers })).status).toBe(304)
       })
 

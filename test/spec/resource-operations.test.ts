@@ -1333,11 +1333,17 @@ describe('changes of a collection with requirePrecondition', () => {
     ['a date of what has none, which counts for nothing (RFC 9110 §13.1.4)', false, later, 428],
     ['a date that is none', true, { 'if-unmodified-since': 'tomorrow' }, 428],
   ])('%s', async (_condition, timestamps, condition, status) => {
+    let now = Date.parse('2024-01-01T00:00:00Z')
     const collection = defineCollection({
       name: 'notes',
       schema: z.object({ text: z.string() }),
       // Keeps no date beside an item that has none.
-      store: sqlStore({ db: await openDatabase(':memory:'), create: true }),
+      // Each change is in a later second than the one before.
+      store: sqlStore({
+        db: await openDatabase(':memory:'),
+        create: true,
+        clock: () => (now += 1000),
+      }),
       id: 'integer',
       timestamps,
       requirePrecondition: true,

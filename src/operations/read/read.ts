@@ -129,10 +129,13 @@ function selectedVariant(variant: string, fields: readonly Path[] | undefined): 
   return fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
 }
 
-/** Returns the date for `Last-Modified`; none within the second of the change (RFC 9110 §8.8.2.1). */
+/** How long after a change its date is withheld, in milliseconds: another server's clock may be that late. */
+const WITHHELD_MS = 2000
+
+/** Returns the date for `Last-Modified`; none soon after the change, which another may follow in its second (RFC 9110 §8.8.2.2). */
 function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
-  return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
+  return updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined
 }
 
 /** Headers of every download: a browser must not run what was uploaded, nor guess its type. */

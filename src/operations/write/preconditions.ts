@@ -38,9 +38,14 @@ export function requireCurrent({ call, transaction }: Write): Awaitable<Stored> 
 /** @throws HttpError 412; in process ConflictError */
 export function evaluatePreconditions({ call, current }: Write): void {
   const { preconditions, method } = call
-  const validators = current && { tag: current.version, lastModified: current.updatedAt }
+  const validators = current && { tag: current.version, lastModified: dateOf(current) }
   if (evaluate(cutTagsToVersions(preconditions), method, validators) === 'proceed') return
   throw call.inProcess ? conflictWith(call, current) : preconditionFailed(preconditions)
+}
+
+/** The date to compare; later than any where another server's clock is ahead: nobody was told it as `Last-Modified`. */
+function dateOf({ updatedAt }: Stored): number | undefined {
+  return updatedAt !== undefined && updatedAt > Date.now() ? Number.POSITIVE_INFINITY : updatedAt
 }
 
 /** @throws HttpError 428 for a change by a client without a precondition (RFC 6585 §3) */

@@ -48,8 +48,8 @@ export interface VersionTrigger {
   /** In their order; they may run again. */
   readonly statements: readonly Fragment[]
   readonly name: string
-  /** What the catalog has as its text. */
-  readonly text: string
+  /** What the catalog has as its text; those that earlier releases made come behind. */
+  readonly texts: readonly string[]
 }
 
 /** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`, an enum. */
@@ -157,6 +157,11 @@ export interface SqlDatabase extends PlaceholderStyle {
    * folded texts of what other programs change: their versions do not end in the sign.
    */
   renewVersion(row: VersionedRow): VersionTrigger
+  /**
+   * The date of a change, as `findNextDate` finds it.
+   * @param native whether the dates are of a type of the database; else they are texts of `toISOString()`.
+   */
+  nextDate(now: Fragment, before: Fragment, native: boolean): Fragment
   /** The condition that a column has a foreign key of its own to another, which each statement checks. */
   hasKey(table: string, column: string, target: KeyTarget): Fragment
   /** Whether foreign keys are enforced on the connection. */

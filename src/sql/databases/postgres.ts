@@ -4,6 +4,7 @@ import type { Path } from '../../base/paths.ts'
 import type { Scalar } from '../../base/values.ts'
 import type { Kind } from '../../schema/fields.ts'
 import type { LikeStep } from '../../store/selection.ts'
+import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { findFailure } from './postgres-errors.ts'
 import { nativeFor, serves } from './postgres-types.ts'
@@ -132,6 +133,8 @@ const BEGIN = 'begin isolation level read committed'
 /** An advisory lock that no other program uses: tables are made by one process at a time. */
 const LOCK = '7215423909113245'
 
+const AHEAD = sql.raw(`interval '${MAX_AHEAD_MS} milliseconds'`)
+
 const base: SqlDatabase = {
   name: 'postgres',
   placeholder: position => `$${position}`,
@@ -171,24 +174,41 @@ const base: SqlDatabase = {
       and k.conrelid = to_regclass(${quoteTable(table)}) and k.conkey = ${attribute('k.conrelid', column)}
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
+  nextDate(now, before, native) {
+    if (!native) {
+      const date = base.nextDate(now, sql`${before}::timestamptz`, true)
+      return sql`to_char(${date} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+    }
+    const isFarAhead = sql`next > now + ${AHEAD} and next <= now + ${AHEAD} + interval '1 second'`
+    return sql`(select case when next > now then case when ${isFarAhead} then ${before} else next end else now end
+      from (select ${now}::timestamptz as now, date_trunc('second', ${before}) + interval '1 second' as next) as rest_t)`
+  },
   enforcesKeys: sql`true`,
   renewVersion({ table, version, updated, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = shorten(`${own}_renew_version`, NAME_BYTES)
     const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
     const [now, before] = [sql`new.${sql.id(version)}`, sql`old.${sql.id(version)}`]
-    const time = updated === undefined ? sql`` : sql`new.${sql.id(updated)} = clock_timestamp(); `
-    const renew = sql`${now} = gen_random_uuid()::text; ${time}`
+    const setTime = (value: (before: Fragment) => Fragment) => {
+      if (updated === undefined) return sql``
+      const column = sql.id(updated)
+      return sql`new.${column} = ${value(sql`old.${column}::timestamptz`)}; `
+    }
     const changes = (column: string, not = '') =>
       sql`new.${sql.id(column)}::text is ${sql.raw(not)}distinct from old.${sql.id(column)}::text`
     const empty = folded.map(({ column, source }) => {
       return sql`if ${changes(source)} then new.${sql.id(column)} = null; end if; `
     })
-    const work =
-      empty.length === 0
-        ? renew
-        : sql`if ${now} = ${before} then ${renew}end if; ${sql.join(empty, '')}`
-    const { text } = sql`begin ${work}return new; end`
+    const print = (time: Fragment) => {
+      const renew = sql`${now} = gen_random_uuid()::text; ${time}`
+      const work =
+        empty.length === 0
+          ? renew
+          : sql`if ${now} = ${before} then ${renew}end if; ${sql.join(empty, '')}`
+      return sql`begin ${work}return new; end`.text
+    }
+    const clock = sql`clock_timestamp()`
+    const text = print(setTime(old => base.nextDate(clock, old, true)))
     const keeps = folded.map(({ column }) => changes(column, 'not '))
     const isOfOthers =
       keeps.length === 0
@@ -200,7 +220,7 @@ const base: SqlDatabase = {
       // In its condition: a write of the store, which has a version of its own, calls no function.
       sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (${isOfOthers}) execute function ${call}()`,
     ]
-    return { name, text, statements }
+    return { name, texts: [text, print(setTime(() => clock))], statements }
   },
   serves: type => serves(type),
   keepsExactly: type => serves(type).exact === true,

@@ -3,6 +3,7 @@
 
 import type { Path } from '../../base/paths.ts'
 import { findLiteral, type LikeStep } from '../../store/selection.ts'
+import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -79,24 +80,40 @@ export const sqlite: SqlDatabase = {
       folded.length === 0
         ? sql`${sql.id(column)} = ${value}`
         : sql`${sql.id(column)} = case when ${isRenewed} then ${value} else ${sql.id(column)} end`
-    const set = [renew(version, sql`lower(hex(randomblob(12)))`)]
-    if (updated !== undefined) set.push(renew(updated, sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`))
-    for (const { column, source } of folded)
-      set.push(sql`${sql.id(column)} = case when ${isSame(source)} then ${sql.id(column)} end`)
+    const empty = folded.map(
+      ({ column, source }) =>
+        sql`${sql.id(column)} = case when ${isSame(source)} then ${sql.id(column)} end`,
+    )
     const keeps = folded.map(({ column }) => isSame(column))
     const reads = folded.map(({ source }) => isSame(source))
     const isOfOthers =
       folded.length === 0
         ? isRenewed
         : sql`case when ${isRenewed} then ${sql.join(keeps, ' and ')} else substr(new.${sql.id(version)}, ${sql.lit(-sign.length)}) is not ${sql.lit(sign)} and not (${sql.join(reads, ' and ')}) end`
+    const clock = sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
     // What the catalog has begins with the name; inside of it names have no schema.
-    const rest = sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.id(id)} is new.${sql.id(id)}; end`
+    const print = (toTime: (before: Fragment) => Fragment) => {
+      const time =
+        updated === undefined ? [] : [renew(updated, toTime(sql`old.${sql.id(updated)}`))]
+      const set = [renew(version, sql`lower(hex(randomblob(12)))`), ...time, ...empty]
+      return sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.id(id)} is new.${sql.id(id)}; end`
+    }
+    const rest = print(before => sqlite.nextDate(clock, before, false))
+    const earlier = print(() => clock)
     const place = schema === undefined ? sql`` : sql`${sql.id(schema)}.`
     const statements = [
       sql`drop trigger if exists ${place}${sql.id(name)}`,
       sql`create trigger ${place}${rest}`,
     ]
-    return { name, text: `CREATE TRIGGER ${rest.text}`, statements }
+    return { name, texts: [rest, earlier].map(({ text }) => `CREATE TRIGGER ${text}`), statements }
+  },
+  nextDate(now, before) {
+    const plus = (seconds: number) =>
+      sql`strftime('%Y-%m-%dT%H:%M:%fZ', now, ${sql.lit(`+${seconds} seconds`)})`
+    const ahead = MAX_AHEAD_MS / 1000
+    const isFarAhead = sql`next > ${plus(ahead)} and next <= ${plus(ahead + 1)}`
+    return sql`(select case when next > now then case when ${isFarAhead} then ${before} else next end else now end
+        from (select ${now} as now, strftime('%Y-%m-%dT%H:%M:%S.000Z', ${before}, '+1 second') as next))`
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],

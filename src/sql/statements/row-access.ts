@@ -4,7 +4,7 @@ import type { Item } from '../../base/values.ts'
 import { KeptError } from '../../store/errors.ts'
 import type { ItemVersion } from '../../store/sets.ts'
 import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
-import { assemble, buildAnswer } from '../../store/written.ts'
+import { assemble, buildAnswer, findNextDate } from '../../store/written.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'
@@ -21,7 +21,7 @@ export class RowAccess {
   readonly #clock: () => number
   /** The condition of the row with an id. */
   readonly #isRow: Fragment
-  /** Parameters: `[...changing columns, version, id, old version]`. Returns the creation date. */
+  /** Parameters: `[...changing columns, version, id, old version]`. Returns the dates. */
   readonly #replace: Statement
   /** Parameters: `[id]`, or `[id, version]` if there is a version column. */
   readonly #remove: Statement
@@ -34,7 +34,7 @@ export class RowAccess {
     isExact: boolean,
     clock: () => number,
   ) {
-    const { database, from, versionColumn, changing, id, idValue } = mapping
+    const { database, from, versionColumn, changing, id, idValue, created, updated } = mapping
     this.#mapping = mapping
     this.#records = records
     this.#locked = locked
@@ -45,10 +45,12 @@ export class RowAccess {
       versionColumn === undefined
         ? this.#isRow
         : sql`${this.#isRow} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
-    const returned = mapping.created ?? id
+    const returned = [created, updated ?? id].flatMap(column =>
+      column ? [sql`${column.readable} as ${sql.id(column.read)}`] : [],
+    )
     this.#replace = compile(
       database,
-      sql`update ${from} set ${this.#set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
+      sql`update ${from} set ${this.#set(changing, updated)} where ${isAtVersion} returning ${sql.join(returned)}`,
     )
     this.#remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
   }
@@ -121,13 +123,14 @@ export class RowAccess {
     runner: Runner,
   ): Promise<Stored | undefined> {
     const mapping = this.#mapping
-    const { created, changing } = mapping
-    const item = this.#assemble(id, values)
+    const { created, updated, changing } = mapping
+    const item = this.#assemble(id, values, undefined)
     const next = mapping.makeVersion()
     const parameters = [...mapping.encode(item, changing, next), mapping.encodeId(id), version]
     const [found] = (await runner.run(this.#replace, parameters)).rows
     if (!found) return undefined
-    if (created) item[created.name] = String(decodeValue(found[created.read], created))
+    for (const date of [created, updated])
+      if (date) item[date.name] = String(decodeValue(found[date.read], date))
     return mapping.predict(item, next)
   }
 
@@ -138,7 +141,7 @@ export class RowAccess {
   async #changeRow(before: Stored, values: Item, runner: Runner): Promise<Stored> {
     const mapping = this.#mapping
     const { database, all, from } = mapping
-    const item = this.#assemble(before.id, values)
+    const item = this.#assemble(before.id, values, before.updatedAt)
     const columns = mapping.changing.filter(each => !mapping.isSame(each, item, before.item))
     const next = mapping.makeVersion()
     const parameters = mapping.encode(item, columns, next)
@@ -150,13 +153,20 @@ export class RowAccess {
     return mapping.decode(row)
   }
 
-  #assemble(id: Id, values: Item): Item {
-    const date = new Date(this.#clock()).toISOString()
+  #assemble(id: Id, values: Item, before: number | undefined): Item {
+    const date = new Date(findNextDate(this.#clock(), before)).toISOString()
     return assemble(this.#mapping.shape, id, values, date, date)
   }
 
-  #set(columns: readonly Column[]): Fragment {
+  /** @param later the date that must be later than the one in the row. */
+  #set(columns: readonly Column[], later?: Column): Fragment {
+    const { database } = this.#mapping
     const names = this.#mapping.nameColumns(columns)
-    return sql.join(names.map(name => sql`${name} = ${PLACEHOLDER}`))
+    const set = names.map((name, at) => {
+      const isLater = later !== undefined && columns[at] === later
+      const value = isLater ? database.nextDate(PLACEHOLDER, name, !!later.native) : PLACEHOLDER
+      return sql`${name} = ${value}`
+    })
+    return sql.join(set)
   }
 }

@@ -3,7 +3,7 @@
 import type { Item } from '../../base/values.ts'
 import { inPlace } from '../../store/errors.ts'
 import type { Stored, StoredChange, StoreOptions } from '../../store/store.ts'
-import { assemble } from '../../store/written.ts'
+import { assemble, findNextDate } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type StatementSession } from '../session/runner.ts'
 import type { Column } from '../table/columns.ts'
@@ -77,7 +77,9 @@ export function buildUpdateAll(
   }
 
   async function changeExact(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
-    const date = new Date(clock()).toISOString()
+    // One for all, so that they are changed alike.
+    const last = Math.max(...changes.map(({ before }) => before.updatedAt ?? 0))
+    const date = new Date(findNextDate(clock(), last)).toISOString()
     const written = changes.map(({ before, values }) => {
       const created = mapping.created && String(before.item[mapping.created.name])
       const item = assemble(mapping.shape, before.id, values, created ?? date, date)

@@ -106,7 +106,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     hasTrigger({ trigger }: TableMapping): boolean | undefined {
       const named = listTriggers(first).find(({ name }) => name === trigger?.name)
       if (!named) return false
-      return named.text === trigger?.text || undefined
+      return trigger?.texts.includes(named.text) || undefined
     },
     /** The name of the number that each row of SQLite has; `undefined` where it has none. */
     rowid: isTrue(first?.has_rowid) && !find('_rowid_') ? '_rowid_' : undefined,
@@ -155,7 +155,7 @@ function listTriggers(row: Row | undefined): readonly FoundTrigger[] {
 /** Lists the writes that fire triggers which the library did not make. */
 function listFired(row: Row | undefined, { trigger: own }: TableMapping): readonly string[] {
   const foreign = listTriggers(row).filter(
-    ({ name, text }) => name !== own?.name || text !== own.text,
+    ({ name, text }) => name !== own?.name || !own.texts.includes(text),
   )
   return foreign.flatMap(({ text, events }) => {
     if (events) return events

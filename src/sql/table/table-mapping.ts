@@ -51,6 +51,8 @@ export class TableMapping {
   readonly id: Column
   /** The column of the creation date, where there is one. */
   readonly created: Column | undefined
+  /** The column of the date of the last change, where there is one. */
+  readonly updated: Column | undefined
   /** The columns that keep texts folded: they are written with the others, and never read. */
   readonly folded: readonly Column[]
   /** The columns that a create writes. */
@@ -109,7 +111,7 @@ export class TableMapping {
     for (const name of Object.keys(columns)) {
       if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
     }
-    const { identity, createdAt } = shape
+    const { identity, createdAt, updatedAt } = shape
     const types = new Map(database.serves && keys.map(({ field, type }) => [field, type]))
     this.columns = [...shape.fields.keys()].map(name => {
       const find = (column: string) => typeOf(column) ?? types.get(name)
@@ -121,6 +123,7 @@ export class TableMapping {
     this.id = id
     this.keys = keys.filter(({ field }) => (this.#byName.get(field)?.type ?? 'json') !== 'json')
     this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
+    this.updated = updatedAt === undefined ? undefined : this.#byName.get(updatedAt)
     const isSearched = (path: Path) => shape.search?.includes(path.join('.')) === true
     this.folded = listFolded(shape, this.columns, database).filter(
       // Without a version nothing tells what other programs change.
@@ -148,13 +151,13 @@ export class TableMapping {
 
   /** @param folded the columns of the table that keep texts folded. */
   #buildTrigger(folded: readonly FoldedText[], sign: string): VersionTrigger | undefined {
-    const { table, id, versionColumn, shape, database } = this
+    const { table, id, versionColumn, database } = this
     if (versionColumn === undefined) return undefined
     return database.renewVersion({
       table,
       id: id.column,
       version: versionColumn,
-      updated: this.#byName.get(shape.updatedAt ?? '')?.column,
+      updated: this.updated?.column,
       // The catalog has no order.
       folded: folded.toSorted((one, other) => (one.column < other.column ? -1 : 1)),
       sign,
