@@ -126,7 +126,7 @@ export const use${at} = async () => (await plain${at}.list({ color: 'red', price
   (await api.collection(items${at}).list({ color: 'red', price: { gte: 1 }, model: { name: { prefix: 'x' } } }).first())?.price`,
   },
   patch: {
-    max: 300,
+    max: 305,
     plain:
       at => `declare const plain${at}: { patch(id: string, changes: Partial<In${at}>): Promise<Out${at}> }
 export const use${at} = async () => (await plain${at}.patch('x', { price: 1, model: { name: 'x' } })).price`,

@@ -258,9 +258,12 @@ type Only<T, K extends string> = T extends unknown
 /** A merge patch (RFC 7396): `null` removes an optional property, or an entry of a record. */
 export type DefMerge<T> = {
   readonly [K in keyof T]?:
-    | (T[K] extends Plain ? T[K] : DefMerge<T[K]>)
+    | (T[K] extends Plain ? T[K] : Merged<T[K]>)
     | (undefined extends T[K] ? null : string extends K ? null : never)
 }
+
+/** Each member of a union by itself. A list stays, since a patch replaces it: a list of any JSON would never end. */
+type Merged<V> = unknown extends V ? V : V extends Plain ? V : DefMerge<V>
 
 /** A value that filters compare. */
 export type Comparable = string | number | boolean
