@@ -122,6 +122,8 @@ export function referToHeaders(
 }
 
 const PAGE = [
+  // Of a table.
+  'Content-Disposition',
   'Accept-Query',
   'Accept-Ranges',
   'Content-Range',
@@ -159,7 +161,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
 const BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   204: ITEM,
   303: ['Location', 'Preference-Applied'],
-  304: [...PAGE, 'Content-Disposition', 'Last-Modified'],
+  304: [...PAGE, 'Last-Modified'],
 }
 
 /** Builds the headers of a successful response. */

@@ -1,4 +1,4 @@
-// `fields` selects columns too; an XML item with its server-owned properties is accepted back.
+// `fields` selects columns too; a table has the name of a file; an XML item with its server-owned properties is accepted back.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { csv } from '../../src/formats/csv.ts'
@@ -17,6 +17,21 @@ it('CSV has the selected columns and no others', async () => {
   await api.collection(cars).create({ color: 'red', model: { name: 'Clio', year: 2020 } })
   const answer = await api.fetch(new Request('http://api.test/cars.csv?fields=model.name,id'))
   expect(await answer.text()).toBe('id,model.name\r\n1,Clio\r\n')
+})
+
+it.each([
+  ['GET', 'cars.csv', 'attachment; filename="cars.csv"; filename*=UTF-8\'\'cars.csv'],
+  ['HEAD', 'cars.csv', 'attachment; filename="cars.csv"; filename*=UTF-8\'\'cars.csv'],
+  ['GET', 'cars.csv?limit=1', 'attachment; filename="cars.csv"; filename*=UTF-8\'\'cars.csv'],
+  ['HEAD', 'cars.csv?limit=1', 'attachment; filename="cars.csv"; filename*=UTF-8\'\'cars.csv'],
+  ['GET', 'cars/count.csv', null],
+  ['GET', 'cars.csv?colour=red', null],
+  ['GET', 'cars.xml', null],
+  ['GET', 'cars', null],
+])('%s /%s has the name of a file: %s', async (method, path, expected) => {
+  const { api } = carsApi()
+  const { headers } = await api.fetch(new Request(`http://api.test/${path}`, { method }))
+  expect(headers.get('content-disposition')).toBe(expected)
 })
 
 it('an XML item is accepted back by PUT as it is', async () => {

@@ -5,6 +5,7 @@ import { type Awaitable, andThen, type Item } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { type NestedItem, NestedList } from '../../formats/nested.ts'
 import { evaluate, hashTexts, type Validators } from '../../http/conditional.ts'
+import { printDisposition } from '../../http/content-disposition.ts'
 import { printContentRange } from '../../http/content-range.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { isRanged } from '../../http/methods.ts'
@@ -93,7 +94,7 @@ function streamList(
   query: ParsedQuery,
   levels: readonly Level[] | undefined,
 ): OperationResult {
-  const common = { status: 200, headers: [] }
+  const common = { status: 200, headers: addFileName([], context) }
   if (context.method === 'HEAD') return common
   const data = toReadableBatches(context, query, levels)
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
@@ -300,13 +301,14 @@ function listHeaders(
   window: Window,
   found: Found,
 ): HeaderList {
-  return printPageHeaders(window, found, {
+  const headers = printPageHeaders(window, found, {
     unit: context.target.collection.name,
     sort,
     address: context.hrefAsRequested(context.target),
     links,
     streams: context.streams,
   })
+  return addFileName(headers, context)
 }
 
 /**
@@ -322,7 +324,7 @@ function headHeaders(
   const { window } = request
   if (mode !== 'exact' || total === undefined) {
     const count = total === undefined ? [] : ['X-Result-Count', String(total)]
-    return ['Accept-Ranges', context.target.collection.name, ...count]
+    return addFileName(['Accept-Ranges', context.target.collection.name, ...count], context)
   }
   const position = startOf(window)
   const left = Math.max(0, total - position)
@@ -377,5 +379,14 @@ function addCountApplied(
 ): HeaderList {
   if (preferences.count === mode)
     headers.push('Preference-Applied', printPreferences({ count: mode }))
+  return headers
+}
+
+/** Adds the name under which a browser keeps a table: `cars.csv`. */
+function addFileName(headers: HeaderList, { negotiated, target }: OperationContext): HeaderList {
+  if (!negotiated?.format.tabular) return headers
+  const { type, format } = negotiated
+  const name = `${target.collection.name}.${format.extensions[0] ?? format.name}`
+  headers.push('Content-Disposition', printDisposition({ type, name }))
   return headers
 }
