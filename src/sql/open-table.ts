@@ -83,6 +83,7 @@ export async function openTable(
       ...advice,
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
+      ...adviseTimes(catalog.listForeignTimes(mapping), mapping),
     ],
     rows,
     creates: new Creates(
@@ -107,6 +108,13 @@ export async function openTable(
 
 function adviseFolding({ table }: TableMapping): string {
   return `${table} has rows of other programs whose texts are not folded for searches, so that each search folds them. Set migrate: true, which folds them at the start`
+}
+
+function adviseTimes(columns: readonly string[], { table }: TableMapping): string[] {
+  return columns.map(column => {
+    const time = `strftime('%Y-%m-%dT%H:%M:%fZ'`
+    return `The default of "${column}" of ${table} writes 2026-01-31 12:00:00, which sorts before all of that day that the store writes: since, until and sort are wrong. Make it the default (${time}, 'now')), and run:\nupdate "${table}" set "${column}" = ${time}, "${column}") where "${column}" like '% %';`
+  })
 }
 
 function adviseUnfilled(unfilled: readonly string[], { table }: TableMapping): string[] {

@@ -8,6 +8,7 @@ import { type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import { matcher } from '../../src/store/selection.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { newTable } from './several.ts'
+import { openDatabase } from './sqlite.ts'
 
 usePostgres()
 
@@ -41,7 +42,6 @@ async function serve(
     schema,
     store,
     id: 'integer',
-    groups: ['value'],
     ...more,
   })
   const { fetch } = defineApi({
@@ -109,7 +109,13 @@ describe('texts of the database', () => {
         `create table TABLE (id int primary key, value ${type})`,
         toRows(values),
       ]
-      const { ask, ids, shape, say } = await serve(openPostgres(), made, TEXT)
+      const { ask, ids, shape, say } = await serve(
+        openPostgres(),
+        made,
+        TEXT,
+        {},
+        { timestamps: false, groups: ['value'] },
+      )
       const items = (await ask('/rows')).json
       const shown: string[] = items.map(({ value }: { value: string }) => value)
       expect(shown.filter(value => value !== null)).toHaveLength(4)
@@ -214,7 +220,7 @@ describe.each(['timestamptz', 'timestamp'])('times of the type %s', type => {
       made,
       TIME,
       { timezone: 'UTC' },
-      {},
+      { groups: ['value'] },
     )
 
   it('are found by what a read shows, and continue after it', async () => {
@@ -257,6 +263,104 @@ describe.each(['timestamptz', 'timestamp'])('times of the type %s', type => {
     const { json: counts } = await ask('/rows/count?by=value:day')
     expect(JSON.stringify(counts)).toContain('1969-12-31')
     expect(JSON.stringify(counts)).not.toContain('1970-01-01')
+  })
+})
+
+/** Values that JSON, or the schema, cannot say: the type of the column, the value, the schema. */
+const UNREADABLE = [
+  ['timestamptz', "'infinity'", z.iso.datetime().nullable()],
+  ['timestamptz(3)', "'-infinity'", z.iso.datetime().nullable()],
+  ['timestamptz', "'0044-03-15 12:00:00+00 BC'", z.iso.datetime().nullable()],
+  ['timestamptz(0)', "'20000-01-01'", z.iso.datetime().nullable()],
+  ['timestamp', "'infinity'", z.iso.datetime().nullable()],
+  ['date', "'infinity'", z.iso.date().nullable()],
+  ['date', "'0044-03-15 BC'", z.iso.date().nullable()],
+  ['double precision', "'NaN'", z.number().nullable()],
+  ['double precision', "'-Infinity'", z.number().nullable()],
+  ['numeric(12,2)', "'NaN'", z.number().nullable()],
+  ['bigint', '9007199254740993', z.int().nullable()],
+  ['text', "'{'", z.array(z.string()).nullable()],
+  ['text', "'31.1.2026'", z.iso.date().nullable()],
+  ['text', "'soon'", z.iso.datetime().nullable()],
+] as const
+
+/** Values of SQLite that are not of the declared form: the type of the column, the value, the schema. */
+const UNREADABLE_IN_SQLITE = [
+  ['boolean', "'t'", z.boolean().nullable()],
+  ['boolean', "'true'", z.boolean().nullable()],
+  ['boolean', '2', z.boolean().nullable()],
+  ['real', "'1,5'", z.number().nullable()],
+  ['real', '9e999', z.number().nullable()],
+  ['integer', "''", z.int().nullable()],
+  ['integer', "x'05'", z.int().nullable()],
+  ['integer', '9007199254740993', z.int().nullable()],
+  ['text', "x'0502'", z.string().nullable()],
+  ['datetime', '1767225600', z.iso.datetime().nullable()],
+  ['text', "'31.1.2026'", z.iso.date().nullable()],
+  ['text', "'{'", z.array(z.string()).nullable()],
+] as const
+
+/** Good values of the same schemas. */
+const GOOD: readonly unknown[] = ['2026-01-01T10:00:00.000Z', '2026-01-01', 1, true, ['a'], 'a']
+
+describe.each([
+  ['PostgreSQL', () => openPostgres(), UNREADABLE, 'text'],
+  ['SQLite', () => openDatabase(), UNREADABLE_IN_SQLITE, 'text collate binary'],
+] as const)('a value of %s that cannot be read', (name, open, table, text) => {
+  it.each([...table])('is null and stays as it is: %s %s', async (type, value, schema) => {
+    const made = [
+      `create table TABLE (id int primary key, value ${type}, version ${text} not null)`,
+      `insert into TABLE values (1, ${value}, 'a'), (2, null, 'a')`,
+    ]
+    const printed = name === 'SQLite' ? 'hex(value)' : 'value::text'
+    const options: Partial<SqlStoreOptions> = { version: 'version', timezone: 'UTC' }
+    const { ask, say, errors } = await serve(await open(), made, schema, options)
+    const stored = () => say(`select ${printed} as value from TABLE where id = 1`)
+    const before = await stored()
+    const good = GOOD.find(each => schema.safeParse(each).success)
+    expect((await ask('/rows')).json).toEqual([
+      { id: 1, value: null },
+      { id: 2, value: null },
+    ])
+    expect((await ask('/rows/1', 'PATCH', {})).status).toBe(200)
+    expect((await ask('/rows/1', 'PUT', { value: null })).status).toBe(200)
+    expect(await stored()).toEqual(before)
+    expect((await ask('/rows/1', 'PATCH', { value: good })).json.value).toEqual(good)
+    expect((await ask('/rows/1')).json.value).toEqual(good)
+    expect(errors).toEqual([])
+  })
+})
+
+describe('times that SQLite prints', () => {
+  const rows =
+    "insert into TABLE values (1, '2026-05-01 12:00:00', 'x', 'x'), (2, '2026-05-01T08:00:00.000Z', 'x', 'x')"
+
+  it('are read and compared in UTC', async () => {
+    const made = ['create table TABLE (id int primary key, value datetime, a text, b text)', rows]
+    const { ask, ids } = await serve(await openDatabase(), made, z.iso.datetime())
+    expect((await ask('/rows/1')).json.value).toBe('2026-05-01T12:00:00Z')
+    expect(await ids('value=2026-05-01T12:00:00Z')).toEqual([1])
+    expect(await ids('value[gt]=2026-05-01T10:00:00Z')).toEqual([1])
+    expect(await ids('sort=value')).toEqual([2, 1])
+  })
+
+  it('as dates of writes are warned of, with the statement that corrects them', async () => {
+    const warned: string[] = []
+    const listen = ({ message }: Error) => void warned.push(message)
+    process.on('warning', listen)
+    const columns = 'created_at text not null default current_timestamp, updated_at text not null'
+    const made = [`create table TABLE (id integer primary key, value text, ${columns})`]
+    const { ask, say } = await serve(await openDatabase(), made, z.string(), {}, {})
+    await say("insert into TABLE (value, updated_at) values ('a', '2026-05-01T08:00:00.000Z')")
+    expect((await ask('/rows/1')).json.created_at).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}Z$/)
+    await new Promise(setImmediate)
+    process.off('warning', listen)
+    const [advice = ''] = warned.filter(
+      each => each.includes('"created_at"') && each.includes('update '),
+    )
+    await say(advice.slice(advice.indexOf('\n') + 1))
+    expect((await ask('/rows/1')).json.created_at).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}\.000Z$/)
+    expect(warned.some(each => each.includes('"updated_at"'))).toBe(false)
   })
 })
 

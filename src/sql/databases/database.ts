@@ -65,8 +65,8 @@ export interface NativeType {
   toColumnText(text: string): string | undefined
   /** The expression to select: every driver returns the same value for it. */
   read(column: Fragment): Fragment
-  /** Converts a selected value to the text in the item. */
-  parse(value: unknown): string
+  /** Converts a selected value to the text in the item; `undefined` for one that has none, such as infinity. */
+  parse(value: unknown): string | undefined
   /** Binds a text to compare with the column; one of another form is bound as null. */
   bind(text: string): Fragment
   /** The column as a text, for patterns and searches. */

@@ -18,12 +18,23 @@ const UUID: NativeType = {
   text: column => sql`${column}::text collate "C"`,
 }
 
+const MAX_INT = sql.lit(2 ** 31 - 1)
+
+/** Prints a time of the years 1 to 9999; no other has a text of RFC 3339 that PostgreSQL reads. */
+function printTime(time: number): string | undefined {
+  const date = new Date(time)
+  const year = date.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? date.toISOString() : undefined
+}
+
 const DATE: NativeType = {
   kind: 'date',
   toColumnText: text => (isDate(text) ? text : undefined),
   // As a number of days: PostgreSQL does not print the year 0 as ISO 8601 does.
-  read: column => sql`(${column} - date '1970-01-01')`,
-  parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
+  // Infinity is a number of days that no date has.
+  read: column =>
+    sql`case when isfinite(${column}) then ${column} - date '1970-01-01' when ${column} is not null then ${MAX_INT} end`,
+  parse: days => printTime(Number(days) * DAY_MS)?.slice(0, -14),
   bind: text => sql`${isDate(text) ? toBound(text) : null}::text::date`,
   text: column => sql`to_char(${column}, 'YYYY-MM-DD') collate "C"`,
   toUtc: column => sql`${column}::timestamp`,
@@ -86,13 +97,13 @@ const NAME = texts('name', text => (Buffer.byteLength(text) < 64 ? text : undefi
 const CHAR = texts('bpchar', text => text.replace(/ +$/, ''))
 
 /** Most items have one time twice, as created and updated: it is printed once. */
-let [lastSeconds, lastText]: [unknown, string] = [undefined, '']
+let [lastSeconds, lastText]: [unknown, string | undefined] = [undefined, '']
 
 const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
   read: column => sql`date_part('epoch', ${column})`,
   parse(seconds) {
     if (seconds !== lastSeconds) {
-      lastText = new Date(Math.round(Number(seconds) * 1000)).toISOString()
+      lastText = printTime(Math.round(Number(seconds) * 1000))
       lastSeconds = seconds
     }
     return lastText
@@ -101,12 +112,15 @@ const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
 
 /** As text: a double cannot hold so many digits. */
 const MICROSECONDS: Pick<NativeType, 'read' | 'parse'> = {
-  read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+  read: column =>
+    sql`case when isfinite(${column}) then (extract(epoch from ${column}) * 1000000)::bigint::text when ${column} is not null then 'infinity' end`,
   parse(value) {
+    if (value === 'infinity') return undefined
     const microseconds = BigInt(String(value))
     const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
     const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
-    return printInstant(Number(milliseconds), String(fraction).padStart(6, '0'))
+    const time = Number(milliseconds)
+    return printTime(time) && printInstant(time, String(fraction).padStart(6, '0'))
   },
 }
 

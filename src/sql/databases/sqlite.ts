@@ -45,6 +45,7 @@ export const sqlite: SqlDatabase = {
     const schemaTable = sql`${sql.id(schema)}.sqlite_schema`
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
+        lower(p.dflt_value) in ('current_timestamp', 'datetime(''now'')') as makes_time,
         p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required,
         exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
         (select max(t.wr = 0) from pragma_table_list(${name}) as t where t.schema = ${schema}) as has_rowid,

@@ -94,7 +94,7 @@ export class RowAccess {
 
   /** Whether a row is read and locked before it is written. In an exact table the statement itself compares its version. */
   #locks(options: StoreWriteOptions | undefined): boolean {
-    return !this.#isExact || options?.repeated === true
+    return !this.#isExact || options?.repeated === true || this.#mapping.unreadable.size > 0
   }
 
   /** Does the work of a write, and keeps the answer of its key. */

@@ -13,7 +13,8 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
- * `is_required`, for one that is never null and has no default. Of PostgreSQL also `is_readable`, false where the role may
+ * `is_required`, for one that is never null and has no default. Of SQLite `makes_time`, for one whose default is the time as
+ * SQLite prints it. Of PostgreSQL also `is_readable`, false where the role may
  * not read the column, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws Error for a table that does not exist, with what creates it.
  */
@@ -86,6 +87,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       return nameRows(listOthers(mapping).filter(row => isTrue(row.is_required)))
     },
     mayAlter,
+    listForeignTimes: (mapping: TableMapping) => listForeignTimes(mapping, find),
     /** Lists the columns that the store does not serve, where a deletion may change one of them in place of the row. */
     listUnserved(mapping: TableMapping): string[] {
       if (!mayAlter(mapping, 'change')) return []
@@ -115,6 +117,16 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     /** Whether no trigger or rule skips a row that is inserted, or makes it another one. */
     insertsAll: isTrue(first?.inserts_all),
   }
+}
+
+/** Lists the columns of the dates of writes that the database fills in by a text of another form. */
+function listForeignTimes(
+  { columns, shape }: TableMapping,
+  find: (column: string) => Row | undefined,
+): string[] {
+  const isTime = ({ name }: Column) => name === shape.createdAt || name === shape.updatedAt
+  const times = columns.filter(each => isTime(each) && isTrue(find(each.column)?.makes_time))
+  return times.map(({ column }) => column)
 }
 
 function nameRows(rows: readonly Row[]): string[] {

@@ -1,5 +1,6 @@
 // One column of a table: its field, and how its values are encoded and decoded.
 
+import { isDate, isDateTime } from '../../base/dates.ts'
 import { parseKept, printJson } from '../../base/exact-numbers.ts'
 import type { Path } from '../../base/paths.ts'
 import type { Item, Json } from '../../base/values.ts'
@@ -42,6 +43,10 @@ export interface Column {
   readonly read: string
   /** Whether its values may be of any length. */
   readonly long: boolean
+  /** Whether the database keeps values of any type in it, as SQLite does. */
+  readonly takesAny: boolean
+  /** Tells that it holds a value which is not of the declared form, or which JSON cannot say. */
+  readonly onUnreadable: (column: Column) => void
   /** Whether it holds a scalar as JSON by default, to tell null from absent. */
   readonly tellsNull: boolean
   /** The path of the text that it keeps folded; absent for a column of a field. */
@@ -89,6 +94,7 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
  * Builds the column of a field.
  * @param declared its name, its options, or the type of a new column.
  * @param typeOf finds the type of a column, of an existing table or of what a foreign key names.
+ * @param onUnreadable is called with a column that holds a value which cannot be read.
  * @throws TypeError for a column that cannot hold the field.
  */
 export function buildColumn(
@@ -97,6 +103,7 @@ export function buildColumn(
   shape: Shape,
   database: SqlDatabase,
   typeOf: (column: string) => string | undefined,
+  onUnreadable: (column: Column) => void,
 ): Column {
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
@@ -132,6 +139,8 @@ export function buildColumn(
     // Under the column's own name, ORDER BY would use the selected expression.
     read: readable === ref && !long ? column : `rest_${name}`,
     long,
+    takesAny: !database.serves,
+    onUnreadable,
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
 }
@@ -207,20 +216,55 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
 }
 
 /**
- * Converts a selected value to one of the item. Null becomes absent where the field cannot be null.
- * @throws Error for a whole number beyond 2^53, which would be read as another one.
+ * Converts a selected value to one of the item. Null becomes absent where the field cannot be null. What is not of the
+ * declared form, or what JSON cannot say, is null: it is never another value, and no row makes a list fail.
  */
 export function decodeValue(value: unknown, column: Column): Json | undefined {
   const { type, field, native } = column
   if (value === null || value === undefined) {
     return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
   }
-  if (native) return native.parse(value)
-  // The column holds what `encodeValue` returned, or JSON of another program.
-  if (type === 'json') return typeof value === 'string' ? parseJson(value, column) : (value as Json)
-  if (type === 'boolean') return value === true || value === 1 || value === 1n
-  if (type === 'text') return String(value)
-  return decodeNumber(value, type, column.column)
+  const decoded = native ? native.parse(value) : decodeOwn(value, column)
+  if (decoded !== undefined) return decoded
+  column.onUnreadable(column)
+  return null
+}
+
+/** Converts a value of a type that is not native; `undefined` for one that cannot be read. */
+function decodeOwn(value: unknown, column: Column): Json | undefined {
+  switch (column.type) {
+    case 'json':
+      // The column holds what `encodeValue` returned, or JSON of another program.
+      return typeof value === 'string' ? parseJson(value) : (value as Json)
+    case 'boolean':
+      if (value === true || value === 1 || value === 1n) return true
+      return value === false || value === 0 || value === 0n ? false : undefined
+    case 'text':
+      return column.takesAny && typeof value !== 'string'
+        ? undefined
+        : readText(String(value), column)
+    default: {
+      // A text that is empty, or bytes, would be zero.
+      if (typeof value === 'string' ? value.trim() === '' : typeof value === 'object')
+        return undefined
+      const number = Number(value)
+      const isExact = column.type !== 'integer' || Math.abs(number) <= Number.MAX_SAFE_INTEGER
+      return isExact && Number.isFinite(number) ? number : undefined
+    }
+  }
+}
+
+/** What SQLite's `current_timestamp` and `datetime()` print, in UTC. */
+const SQLITE_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/
+
+/** Reads a text; a date, or a date and time, only of its form. */
+function readText(text: string, { field: { kind }, takesAny }: Column): string | undefined {
+  if (kind === 'date') return isDate(text) ? text : undefined
+  if (kind !== 'date-time') return text
+  // As the store itself prints them, without a closer look.
+  if (text.length === 24 && text[10] === 'T' && text[23] === 'Z') return text
+  const time = takesAny ? text.replace(SQLITE_TIME, '$1T$2Z') : text
+  return isDateTime(time) || isDate(time) ? time : undefined
 }
 
 /** Converts a selected number. @throws Error for a whole number beyond 2^53, which would be another one. */
@@ -234,14 +278,11 @@ export function decodeNumber(value: unknown, kind: Kind | ColumnType, column: st
   return number
 }
 
-function parseJson(text: string, { column }: Column): Json {
+function parseJson(text: string): Json | undefined {
   try {
     return parseKept(text)
-  } catch (cause) {
-    throw new Error(
-      `The column "${column}" holds invalid JSON; set { json: false } for it in columns, or declare what it holds`,
-      { cause },
-    )
+  } catch {
+    return undefined
   }
 }
 

@@ -41,18 +41,21 @@ export function listFolded(
     const path = toPath(dotted)
     const [name = '', ...inner] = path
     const own = columns.find(each => each.name === name)
-    // A native type has texts of one form, which no folding changes.
-    if (!own || own.native || findField(shape.fields, path)?.kind !== 'string') return []
+    // A native type has texts of one form, which no folding changes, unless they are any texts.
+    if (!own || (own.native && !own.native.own) || findField(shape.fields, path)?.kind !== 'string')
+      return []
     const column = PREFIX + [own.column, ...inner].join('.')
     const isNamed = !own.column.includes('.') && Buffer.byteLength(column) <= longestName
     if (!isNamed) return []
     const ref = sql.id(column)
     const made = types.text
     return {
+      ...own,
       name: column,
       field: TEXT,
       column,
       type: 'text',
+      native: undefined,
       made,
       ref,
       readable: ref,

@@ -1,5 +1,6 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
+import { emitWarning } from 'node:process'
 import { printJson } from '../../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
@@ -69,6 +70,8 @@ export class TableMapping {
   readonly indexes: readonly TableIndex[]
   /** The references that a foreign key can keep. */
   readonly keys: readonly ForeignKey[]
+  /** The columns that hold values which could not be read: each is told of once, and left as it is by writes. */
+  readonly unreadable = new Set<Column>()
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
   /** How the versions of changed rows end. */
@@ -115,7 +118,9 @@ export class TableMapping {
     const types = new Map(database.serves && keys.map(({ field, type }) => [field, type]))
     this.columns = [...shape.fields.keys()].map(name => {
       const find = (column: string) => typeOf(column) ?? types.get(name)
-      return buildColumn(name, columns[name], shape, database, find)
+      return buildColumn(name, columns[name], shape, database, find, column =>
+        this.#tellUnreadable(column),
+      )
     })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(identity.name)
@@ -178,11 +183,27 @@ export class TableMapping {
   }
 
   /** Whether two items have the same value for a column. */
-  isSame({ name, folds }: Column, one: Item, other: Item): boolean {
+  isSame(column: Column, one: Item, other: Item): boolean {
+    const { name, folds } = column
     const [value, before] = folds
       ? [getValue(one, folds), getValue(other, folds)]
       : [one[name], other[name]]
+    // Null stands for a value that could not be read: a write that does not name it leaves it.
+    if (this.unreadable.has(column)) return sameJson(value ?? null, before ?? null)
     return sameJson(value, before)
+  }
+
+  #tellUnreadable(column: Column): void {
+    if (this.unreadable.has(column)) return
+    this.unreadable.add(column)
+    const advice =
+      column.type === 'json'
+        ? 'set { json: false } for it in columns'
+        : 'serve a view that casts them'
+    emitWarning(
+      `${this.table}: its column "${column.column}" holds values that cannot be read as ${column.name} is declared, and are null in answers. Correct them, declare what the column holds, or ${advice}`,
+      { code: 'REST_CONVENTIONS_TABLE' },
+    )
   }
 
   /** Selects all columns under the names by which they are read, and the version last. */
@@ -322,6 +343,11 @@ export class TableMapping {
   /** Decodes a row; its version is a hash of its values where the table has no column for one. */
   decode(row: Readonly<Record<string, unknown>>): Stored {
     const item = decodeRow(row, this.columns)
+    if (item[this.id.name] === null) {
+      throw new Error(
+        `${this.table}: its column "${this.id.column}" holds ${row[this.id.read]}, which is no id of this kind`,
+      )
+    }
     return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
   }
 
