@@ -7,7 +7,7 @@ import { addContentPlaces } from './blobs/content-places.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
 import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
-import { COLLECTION_RULES } from './model/compile/collection-rules.ts'
+import { COLLECTION_RULES, THROUGH_RULES } from './model/compile/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile/compile-actions.ts'
 import {
   buildFieldAccess,
@@ -218,6 +218,8 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const selectableFields = toReadableFields(queryFields, binary, true)
   const blobs = checkBlobs(options, fields)
   const keyedStore = toKeyedStore(store)
+  if (typeof options.visible === 'object')
+    checkOptions(`${name}: visible`, options.visible, THROUGH_RULES)
   assertValid(
     !options.visible || !options.hideExistence,
     `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,

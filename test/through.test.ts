@@ -6,6 +6,7 @@ import { sqlStore } from '../src/sql/index.ts'
 import { type Init, openHandler } from './handlers.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
+import { defineUntyped } from './untyped.ts'
 
 usePostgres()
 
@@ -144,6 +145,137 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, open) => {
   })
 })
 
+/** Tickets of customers; their messages, of which the internal ones are for staff; projects, which their members see. */
+async function serveTickets(store: () => Store) {
+  const isStaff = (id: string | undefined) => id === 'staff'
+  const tickets = defineCollection({
+    name: 'tickets',
+    schema: z.object({ customer: z.string(), closed: z.boolean().default(false) }),
+    store: store(),
+    visible: principal =>
+      principal && (isStaff(principal.id) ? {} : { customer: principal.id, closed: false }),
+  })
+  const messages = defineCollection({
+    name: 'messages',
+    schema: z.object({ ticket_id: z.string(), text: z.string(), internal: z.boolean() }),
+    store: store(),
+    parents: { ticket_id: 'tickets' },
+    visible: {
+      through: 'ticket_id',
+      and: principal => principal && (isStaff(principal.id) ? {} : { internal: false }),
+    },
+  })
+  const votes = defineCollection({
+    name: 'votes',
+    schema: z.object({ ticket_id: z.string(), text: z.string() }),
+    store: store(),
+    references: { ticket_id: 'tickets' },
+    visible: principal => principal && { ticket: { customer: principal.id } },
+  })
+  const projects = defineUntyped({
+    name: 'projects',
+    schema: z.object({ title: z.string() }),
+    store: store(),
+    visible: principal =>
+      principal && (isStaff(principal.id) ? {} : { members: { user: principal.id } }),
+  })
+  const members = defineUntyped({
+    name: 'members',
+    schema: z.object({ project_id: z.string(), user: z.string() }),
+    store: store(),
+    parents: { project_id: 'projects' },
+    // Both policies reach the other collection: neither is asked for the other.
+    visible: principal => principal && { project: { members: { user: principal.id } } },
+  })
+  const api = defineApi({
+    collections: { tickets, messages, votes, projects, members },
+    schemes: [scheme],
+  })
+  const system = api.asSystem()
+  const ids: string[] = []
+  for (const customer of ['ann', 'bob']) {
+    const { id } = await system.collection(tickets).create({ customer })
+    ids.push(id)
+    for (const internal of [false, true])
+      await system
+        .collection(messages)
+        .create({ ticket_id: id, text: `${customer} ${internal}`, internal })
+    await system.collection(votes).create({ ticket_id: id, text: customer })
+  }
+  const project = await system.collection('projects').create({ title: 'x' })
+  for (const user of ['ann', 'bob'])
+    await system.collection('members').create({ project_id: String(project.id), user })
+  const { request } = await openHandler('fetch', api)
+  const send = (who: string, target: string, init: Init = {}) =>
+    request(target, { ...init, headers: { ...init.headers, authorization: `Test ${who}` } })
+  const texts = async (who: string, target: string) => {
+    const { status, json } = await send(who, target)
+    return [status, (json as { text?: string }[]).map(({ text }) => text)]
+  }
+  return { api, tickets, messages, votes, ids, project, send, texts }
+}
+
+describe.each(Object.entries(DATABASES))('filters besides, on %s', (_name, open) => {
+  it('through and and must both hold', async () => {
+    const { api, messages, ids, send, texts } = await serveTickets(await open())
+    expect(await texts('ann', '/messages')).toEqual([200, ['ann false']])
+    expect(await texts('ann', `/tickets/${ids[0]}/messages`)).toEqual([200, ['ann false']])
+    expect((await texts('staff', '/messages'))[1]).toHaveLength(4)
+    expect((await send('ann', '/messages/count')).json).toEqual({ count: 1 })
+    const all = await api.asSystem().collection(messages).list().toArray()
+    for (const { id, text } of all) {
+      const { status } = await send('ann', `/messages/${id}`)
+      expect([text, status]).toEqual([text, text === 'ann false' ? 200 : 404])
+      const json = { text }
+      const patched = await send('ann', `/messages/${id}`, { method: 'PATCH', json })
+      expect([text, patched.status]).toEqual([text, text === 'ann false' ? 303 : 404])
+    }
+    for (const [ticket, internal, status] of [
+      [0, false, 201],
+      [0, true, 403],
+      [1, false, 403],
+    ] as const) {
+      const json = { ticket_id: ids[ticket], text: 'x', internal }
+      expect((await send('ann', '/messages', { method: 'POST', json })).status).toBe(status)
+    }
+  })
+
+  it('a policy filters by related items, whatever their own policy says', async () => {
+    const { api, tickets, votes, ids, send, texts } = await serveTickets(await open())
+    const [own = '', other] = ids
+    await api.asSystem().collection(tickets).patch(own, { closed: true })
+    expect((await send('ann', `/tickets/${own}`)).status).toBe(404)
+    expect(await texts('ann', '/votes')).toEqual([200, ['ann']])
+    for (const { id, text } of await api.asSystem().collection(votes).list().toArray())
+      expect((await send('ann', `/votes/${id}`)).status).toBe(text === 'ann' ? 200 : 404)
+    const json = { ticket_id: other, text: 'x' }
+    expect((await send('bob', '/votes', { method: 'POST', json })).status).toBe(201)
+    expect((await send('ann', '/votes', { method: 'POST', json })).status).toBe(403)
+    const counts = await api.transaction(
+      async tx => [
+        await tx.collection(votes).count(),
+        (await tx.collection(votes).list().toArray()).length,
+      ],
+      { principal: { id: 'bob' } },
+    )
+    expect(counts).toEqual([2, 2])
+  })
+
+  it('policies that reach each other do not loop', async () => {
+    const { project, send } = await serveTickets(await open())
+    expect((await send('ann', '/projects')).json).toMatchObject([{ title: 'x' }])
+    expect((await send('ann', '/members')).json).toHaveLength(2)
+    expect((await send('eve', '/projects')).json).toEqual([])
+    const target = `/projects/${project.id}`
+    const statuses = []
+    for (const who of ['ann', 'eve', 'staff']) statuses.push((await send(who, target)).status)
+    expect(statuses).toEqual([200, 404, 200])
+    // A new item has no related ones.
+    const init = { method: 'POST', json: { title: 'y' } }
+    expect((await send('ann', '/projects', init)).status).toBe(403)
+  })
+})
+
 describe('a TypeError', () => {
   const schema = z.object({ order_id: z.string(), text: z.string() })
   const make = (options: object, orderOptions: object = {}) => {
@@ -173,6 +305,20 @@ describe('a TypeError', () => {
       /the stores of lines and orders are not in one database/,
     ],
   ])('%s', (_what, define, message) => {
+    expect(define).toThrow(message)
+    expect(define).toThrow(TypeError)
+  })
+
+  it.each([
+    [
+      { through: 'order_id', adn: () => ({}) },
+      /lines: visible: unknown option "adn"; did you mean/,
+    ],
+    [{ through: 'order_id', and: { text: 'x' } }, /lines: visible: and must be a function/],
+  ])('of an unknown or wrong property: %j', (visible, message) => {
+    const options = Object({ references, visible })
+    const define = () =>
+      defineCollection({ name: 'lines', schema, store: memoryStore(), ...options })
     expect(define).toThrow(message)
     expect(define).toThrow(TypeError)
   })

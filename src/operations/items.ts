@@ -4,15 +4,18 @@ import { getValue } from '../base/paths.ts'
 import { type Awaitable, andThen, type Item } from '../base/values.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
+import type { RowRule } from '../model/types/declaration.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { isPlain, show } from '../options.ts'
-import { isOwn } from '../query/related.ts'
+import type { ParsedFilter } from '../query/related.ts'
+import type { Relation } from '../query/relation.ts'
 import { createWithin, type Filter } from '../store/filter.ts'
-import { matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
 import { readRuleFilters } from './program-filters.ts'
+import { findWithin, resolveFilter } from './resolve-filter.ts'
 import type { RunningTransaction } from './running-transaction.ts'
+import { testOf } from './test-item.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
 export function buildReachFilters(context: OperationContext): readonly Filter[] {
@@ -160,15 +163,46 @@ export function buildRowFilter(
 ): RowFilter | undefined {
   const { visible } = collection
   if (!visible || context.system) return undefined
-  if (typeof visible !== 'function')
-    return seeThrough(context, collection, visible.through, transaction)
-  const rule = visible(context.principal)
-  if (rule === undefined && context.inProcess && !context.principal) warnOfNothing(collection)
+  const { through, and } = typeof visible === 'function' ? { and: visible } : visible
+  const above = through === undefined ? [] : listThrough(context, collection, through, transaction)
+  const where = and ? [...above, ...listRuled(context, collection, and, transaction)] : above
+  if (where.length === 0) return undefined
+  return { where, sees: testOf(where, collection.shape.fields, context) }
+}
+
+/** Lists the filters of items that are visible through another collection, which a field refers to. */
+function listThrough(
+  context: OperationContext,
+  { references }: CollectionDefinition,
+  field: string,
+  transaction: RunningTransaction | undefined,
+): readonly Filter[] {
+  const name = references.get(field)?.collection ?? ''
+  const within = findWithin(context, name, transaction)
+  const parent = context.target.version.collections.get(name)
+  const rows = parent && buildRowFilter(context, parent, transaction)
+  return rows ? [createWithin([field], { ...within, where: rows.where })] : []
+}
+
+/** Matches nothing, not even an item that has no id yet. */
+const NOTHING: readonly Filter[] = [{ operator: 'any', filters: [] }]
+
+/** Lists the filters of a rule. Items of other collections in it are not narrowed by their own rules: none goes in a circle. */
+function listRuled(
+  context: OperationContext,
+  collection: CollectionDefinition,
+  rule: RowRule,
+  transaction: RunningTransaction | undefined,
+): readonly Filter[] {
+  const filters = rule(context.principal)
+  if (filters === undefined) {
+    if (context.inProcess && !context.principal) warnOfNothing(collection)
+    return NOTHING
+  }
   // It may compare what the principal does not see.
-  const where = rule === undefined ? undefined : filtersOf(toWhole(collection), rule)
-  if (where?.length === 0) return undefined
-  if (!where) return { where: [nothing(collection)], sees: () => false }
-  return { where, sees: matcher({ where }, collection.shape.fields) }
+  const where = filtersOf(toWhole(collection), filters)
+  const enter = ({ scope }: Relation) => findWithin(context, scope.name, transaction)
+  return where?.map(filter => resolveFilter(filter, enter)) ?? NOTHING
 }
 
 /** The collections of which a program without a principal saw nothing: each is warned of once. */
@@ -181,44 +215,14 @@ function warnOfNothing(collection: CollectionDefinition): void {
   process.emitWarning?.(message, { type: 'RestConventionsWarning', code: 'NO_PRINCIPAL' })
 }
 
-/** Builds the filter of items that are visible through another collection, which a field refers to. */
-function seeThrough(
-  context: OperationContext,
-  { references }: CollectionDefinition,
-  field: string,
-  transaction: RunningTransaction | undefined,
-): RowFilter | undefined {
-  const name = references.get(field)?.collection ?? ''
-  const { version } = context.target
-  const parent = version.collections.get(name)
-  if (!parent) throw new TypeError(`visible goes through ${name}, which is not in the api`)
-  const rows = buildRowFilter(context, parent, transaction)
-  if (!rows) return undefined
-  const store = context.storeOf(parent, transaction)
-  const { fields } = parent.shape
-  const within = { name: `${version.name} ${name}`, store, fields, where: rows.where }
-  return {
-    where: [createWithin([field], within)],
-    sees: item => {
-      const id = item[field]
-      if (typeof id !== 'string' && typeof id !== 'number') return false
-      return andThen(store.get(id, context.storeOptions), found =>
-        found ? rows.sees(found.item) : false,
-      )
-    },
-  }
-}
-
-/** Builds a filter that matches nothing: every item has an id. */
-function nothing({ shape }: CollectionDefinition): Filter {
-  return { path: [shape.identity.name], operator: 'exists', values: [false] }
-}
-
 /**
  * Compiles the filters of a rule; `undefined` where no item can match.
  * @throws TypeError for anything else: a promise, a list and a map have no filters, and would show everything.
  */
-function filtersOf(collection: CollectionDefinition, rule: unknown): readonly Filter[] | undefined {
+function filtersOf(
+  collection: CollectionDefinition,
+  rule: unknown,
+): readonly ParsedFilter[] | undefined {
   const option = `${collection.name}: visible`
   if (!isPlain(rule)) {
     throw new TypeError(
@@ -230,5 +234,5 @@ function filtersOf(collection: CollectionDefinition, rule: unknown): readonly Fi
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${option} returns no filters: ${wrong.message}`)
   // No item has a value that its field cannot have.
-  return issues.length > 0 ? undefined : where.filter(isOwn)
+  return issues.length > 0 ? undefined : where
 }

@@ -21,16 +21,10 @@ const LIMITS = {
   pattern: 8192,
 }
 
-/** Finds a collection as programs query it: with all that belongs to its items. */
+/** Finds a collection as programs and row policies query it: with all that belongs to its items. */
 export const findProgramScope = memoize(
   (collection: CollectionDefinition): QueryScope =>
     new CollectionScope(collection, related => related.collection, false),
-)
-
-/** Finds a collection as its row policy filters it: by its own fields. */
-const findRuleScope = memoize(
-  (collection: CollectionDefinition): QueryScope =>
-    new CollectionScope(collection, () => undefined),
 )
 
 /** Finds the reader for the queries of programs. */
@@ -62,7 +56,7 @@ export function readRuleFilters(
   issues: Issue[],
 ): readonly ParsedFilter[] {
   const plain = toPlainFilters(filters, `${where}: `)
-  const read = readWhere(plain, 'visible', findRuleScope(collection), LIMITS, issues)
+  const read = readWhere(plain, 'visible', findProgramScope(collection), LIMITS, issues)
   // What is above the limit was not read.
   if (read.count > LIMITS.filters) {
     const message = `At most ${LIMITS.filters} conditions are read, not ${read.count} or more`

@@ -58,13 +58,20 @@ export interface Within {
 /** A store, as far as a filter reaches into it. */
 export interface FilteredStore {
   readonly database?: object | undefined
-  get(id: string | number): Awaitable<FilteredItem | undefined>
+  get(id: string | number, options?: FilteredOptions): Awaitable<FilteredItem | undefined>
   list(
-    selection: { readonly where: readonly Filter[]; readonly sort: readonly never[] },
+    selection: {
+      readonly where: readonly Filter[]
+      readonly sort: readonly { readonly path: Path; readonly descending: boolean }[]
+    },
     slice: { readonly limit: number; readonly offset: number },
     totalMode: 'none',
-    options?: { readonly textBudget?: TextBudget | undefined },
+    options?: FilteredOptions,
   ): Awaitable<{ readonly items: readonly FilteredItem[] }>
+}
+
+export interface FilteredOptions {
+  readonly textBudget?: TextBudget | undefined
 }
 
 interface FilteredItem {

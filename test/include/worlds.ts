@@ -22,8 +22,15 @@ interface Place {
   /** The scope that lists and reads need. */
   readonly scope: string | undefined
   readonly hidden: boolean
-  /** Who sees which rows: `n` below the principal's level, those whose reference is seen, or all. */
-  readonly rows: 'level' | { readonly through: string } | undefined
+  /**
+   * Who sees which rows: those with `n` below the principal's level, or with a related row, seen or not, of that kind; those
+   * whose reference is seen, with `and` only if `n` is so too; or all.
+   */
+  readonly rows:
+    | 'level'
+    | { readonly related: string }
+    | { readonly through: string; readonly and: boolean }
+    | undefined
   readonly sort: string
   readonly maxLimit: number
 }
@@ -45,7 +52,7 @@ const SCOPES = ['x', 'y', 'staff']
 
 export function makeWorld({ below, pick }: Random): World {
   const names = ['reds', 'blues', 'greens', 'pinks'].slice(0, 2 + below(3))
-  const places = names.map((name, at): Place => {
+  const unrelated = names.map((name, at): Place => {
     const refs = Array.from({ length: 1 + below(2) }, (_, number): Ref => {
       const to = pick(names)
       const field = pick([
@@ -65,17 +72,24 @@ export function makeWorld({ below, pick }: Random): World {
       undefined,
       undefined,
       'level' as const,
-      { through: earlier[0]?.field ?? '' },
+      { related: '' },
+      { through: earlier[0]?.field ?? '', and: false },
+      { through: earlier[0]?.field ?? '', and: true },
     ])
     return {
       name,
       refs,
       scope: pick([undefined, undefined, undefined, 'x', 'y']),
       hidden: rows === undefined && below(3) === 0,
-      rows: typeof rows === 'object' && rows.through === '' ? undefined : rows,
+      rows: typeof rows === 'object' && 'through' in rows && rows.through === '' ? undefined : rows,
       sort: pick(['', '', '-t', 't']),
       maxLimit: pick([100, 100, 3]),
     }
+  })
+  const places = unrelated.map((place): Place => {
+    if (typeof place.rows !== 'object' || 'through' in place.rows) return place
+    const related = pick([...findRelations(unrelated, place).keys()])
+    return { ...place, rows: related === undefined ? 'level' : { related } }
   })
   const sizes = new Map(names.map(name => [name, 2 + below(7)]))
   const rows = new Map(
@@ -141,11 +155,7 @@ export async function serveWorld(
       maxLimit,
       access: scope === undefined ? {} : { default: [scope] },
       hideExistence: hidden,
-      ...(seen === 'level' && {
-        visible: (principal?: { readonly id: string }) =>
-          principal && (principal.id === '9' ? {} : { n: { lt: Number(principal.id) } }),
-      }),
-      ...(typeof seen === 'object' && { visible: seen }),
+      visible: toPolicy(seen),
     })
   })
   const api = defineApi({ collections, schemes: [scheme] })
@@ -164,6 +174,17 @@ export async function serveWorld(
       await system.collection(name).patch(row.id, links)
     }
   return api
+}
+
+function toPolicy(rows: Place['rows']) {
+  if (rows === undefined) return undefined
+  const below = (principal?: { readonly id: string }) => ({ n: { lt: Number(principal?.id) } })
+  const level = (principal?: { readonly id: string }) =>
+    principal && (principal.id === '9' ? {} : below(principal))
+  if (rows === 'level') return level
+  if ('through' in rows) return rows.and ? { ...rows, and: level } : { through: rows.through }
+  return (principal?: { readonly id: string }) =>
+    principal && (principal.id === '9' ? {} : { [rows.related]: below(principal) })
 }
 
 // --- What is right ---------------------------------------------------------------------------------
@@ -186,6 +207,31 @@ export interface Question {
   readonly fields: readonly string[] | undefined
 }
 type Filter = { readonly [name: string]: Json }
+
+/** Finds the relations of a collection, by name. */
+function findRelations(places: readonly Place[], place: Place): Map<string, Relation> {
+  const found = new Map<string, Relation>()
+  const properties = ['id', 't', 'n', 's', 'w', ...place.refs.map(({ field }) => field)]
+  const add = (name: string, relation: Relation) => {
+    if (!properties.includes(name) && !found.has(name)) found.set(name, relation)
+  }
+  const find = (to: string) => places.find(({ name }) => name === to) ?? place
+  const refs = [...place.refs].sort((one, other) => Number(other.isParent) - Number(one.isParent))
+  for (const named of [true, false])
+    for (const { field, to, as } of refs)
+      if ((as !== undefined) === named)
+        add(as ?? field.replace(/(_id|Id)$/, ''), {
+          place: find(to),
+          many: false,
+          from: field,
+          to: 'id',
+        })
+  for (const other of places)
+    for (const { field, to, isParent } of other.refs)
+      if (isParent && to === place.name)
+        add(other.name, { place: other, many: true, from: 'id', to: field })
+  return found
+}
 
 class Refused extends Error {
   readonly status: number
@@ -216,25 +262,7 @@ export class Truth {
 
   /** The relations that the principal may know of, by name. */
   relations(place: Place): Map<string, Relation> {
-    const found = new Map<string, Relation>()
-    const properties = ['id', 't', 'n', 's', 'w', ...place.refs.map(({ field }) => field)]
-    const add = (name: string, relation: Relation) => {
-      if (!properties.includes(name) && !found.has(name)) found.set(name, relation)
-    }
-    const refs = [...place.refs].sort((one, other) => Number(other.isParent) - Number(one.isParent))
-    for (const named of [true, false])
-      for (const { field, to, as } of refs)
-        if ((as !== undefined) === named)
-          add(as ?? field.replace(/(_id|Id)$/, ''), {
-            place: this.#find(to),
-            many: false,
-            from: field,
-            to: 'id',
-          })
-    for (const other of this.#world.places)
-      for (const { field, to, isParent } of other.refs)
-        if (isParent && to === place.name)
-          add(other.name, { place: other, many: true, from: 'id', to: field })
+    const found = findRelations(this.#world.places, place)
     for (const [name, { place: other }] of found)
       if (other.hidden && !this.may(other)) found.delete(name)
     return found
@@ -243,20 +271,33 @@ export class Truth {
   sees(place: Place, row: Row): boolean {
     const { rows } = place
     if (this.#seesAll(place)) return true
-    if (typeof rows !== 'object') return row.n !== null && Number(row.n) < this.#who.level
+    const { level } = this.#who
+    const isBelow = ({ n }: Row) => level === 9 || (n !== null && Number(n) < level)
+    if (typeof rows !== 'object') return isBelow(row)
+    if ('related' in rows) {
+      const relation = findRelations(this.#world.places, place).get(rows.related)
+      const others = this.#world.rows.get(relation?.place.name ?? '') ?? []
+      const isOf = (other: Row) => relation && other[relation.to] === row[relation.from]
+      return others.some(other => isOf(other) && isBelow(other))
+    }
+    if (rows.and && !isBelow(row)) return false
     const above = this.#above(place)
+    if (this.#seesAll(above)) return true
     const found = this.#world.rows.get(above.name)?.find(({ id }) => id === row[rows.through])
     return found !== undefined && this.sees(above, found)
   }
 
   /** Who sees all that rows go through sees all rows, those that refer to nothing too. */
   #seesAll(place: Place): boolean {
-    if (place.rows === 'level') return this.#who.level === 9
-    return place.rows === undefined || this.#seesAll(this.#above(place))
+    const { rows } = place
+    if (rows === undefined) return true
+    const isTop = this.#who.level === 9
+    if (rows === 'level' || 'related' in rows) return isTop
+    return (isTop || !rows.and) && this.#seesAll(this.#above(place))
   }
 
   #above({ rows, refs }: Place): Place {
-    const through = typeof rows === 'object' ? rows.through : ''
+    const through = typeof rows === 'object' && 'through' in rows ? rows.through : ''
     return this.#find(refs.find(({ field }) => field === through)?.to ?? '')
   }
 

@@ -156,6 +156,10 @@ export const filters = [
   }),
   define({ ...head, visible: user => user && { model: { name: { prefix: 'a' } }, tags: 'x' } }),
   define({ ...head, visible: user => user && { id: user.id, created_at: { gte: '2020' } } }),
+  define({ ...head, visible: user => user && { or: [{ owner: { team: user.tenant } }] } }),
+  define({ ...head, visible: { through: 'owner_id', and: user => user && { room: 1 } } }),
+  // @ts-expect-error a misspelt field besides
+  () => [define({ ...head, visible: { through: 'owner_id', and: () => ({ roam: 1 }) } })],
   define({
     ...head,
     visible(user) {

@@ -12,6 +12,7 @@ import type { ActionResult, Hooks, OwnDef, RunContext } from '../types/hooks.ts'
 import type { Among, PathOf, Where } from '../types/list-query.ts'
 import type { Operation } from '../types/operation.ts'
 import type { ReferenceOptions } from '../types/references.ts'
+import type { RelationName } from '../types/related.ts'
 import type { Member, Resource } from '../types/resource.ts'
 import type { RowPolicy } from '../types/row-policy.ts'
 import type { SearchOptions } from '../types/search.ts'
@@ -148,7 +149,16 @@ type ReferencesOf<Field extends string, Given> = {
 
 /** The filters of an item; any filter where its type is not known. */
 type FiltersOf<D extends Def> =
-  unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Where<DefStored<D>>
+  unknown extends Output<D['schema']>
+    ? Readonly<Record<string, unknown>>
+    : Where<DefStored<D> & Referred<keyof DefStored<D>>>
+
+/** What fields refer to, by the default names. The types of those items are not known here. */
+type Referred<Field> = {
+  readonly [F in Field as Exclude<RelationName<F, unknown>, Field>]: Readonly<
+    Record<string, unknown>
+  >
+}
 
 /** What `defineCollection` takes. Names of fields are those of the schema. */
 export interface CollectionOptions<
@@ -248,11 +258,18 @@ export interface CollectionOptions<
    * alike. A set of `unique` fields should include the field of the filter: otherwise a 409 reveals that another
    * principal has the same values.
    *
-   * `{ through: 'order_id' }` for a field that is a reference: a principal that sees the order sees these items.
-   * Both collections need stores of one database.
+   * Filters may reach related items, as in `where`: `{ order: { owner_id: principal.id } }`. The policy of that collection
+   * is not asked.
+   *
+   * `{ through: 'order_id' }` for a field that is a reference: a principal that sees the order sees these items. With
+   * `and: principal => ({ internal: false })` it sees those of them that pass the filters too. Both collections need stores
+   * of one database.
    */
   readonly visible?:
     | RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>
-    | { readonly through: NoInfer<FieldOf<S>> }
+    | {
+        readonly through: NoInfer<FieldOf<S>>
+        readonly and?: RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>> | undefined
+      }
     | undefined
 }

@@ -17,7 +17,7 @@ import {
   wholeFrom,
 } from '../../options.ts'
 import type { Store } from '../../store/store.ts'
-import type { Action, Declaration } from '../types/declaration.ts'
+import type { Action, Declaration, Through } from '../types/declaration.ts'
 import { FILTER_OPERATIONS, OPERATIONS } from '../types/operation.ts'
 import { OWNER, ROLES } from './compile-field-roles.ts'
 import { REFERENCE } from './compile-references.ts'
@@ -62,6 +62,8 @@ const VISIBLE: Rule = {
   wanted: "a function that gives filters, or { through: 'order_id' }",
   fits: value => FUNCTION.fits(value) || TEXT.fits(Object(value).through),
 }
+
+export const THROUGH_RULES: Rules<Through> = { through: needed(TEXT), and: FUNCTION }
 
 export const COLLECTION_RULES: Rules<Declaration> = {
   name: needed(TEXT),

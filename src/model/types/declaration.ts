@@ -9,16 +9,18 @@ import type { FieldRole } from './field-roles.ts'
 import type { ActionResponse, HookContext, Hooks } from './hooks.ts'
 import type { References } from './references.ts'
 
-/** A principal sees an item where it sees the item of another collection that this one refers to. */
-export interface Through {
-  /** The field that holds the reference. */
-  readonly through: string
-}
-
 /** Returns filters for the items that a principal sees: `{}` for all, `undefined` for none. */
 export type RowRule = (
   principal: Principal | undefined,
 ) => Readonly<Record<string, unknown>> | undefined
+
+/** A principal sees an item where it sees the item of another collection that this one refers to. */
+export interface Through {
+  /** The field that holds the reference. */
+  readonly through: string
+  /** What must hold besides. */
+  readonly and?: RowRule | undefined
+}
 
 /** The context that an action's `run` is called with, without the types of its declaration. */
 export interface ActionContext extends HookContext {

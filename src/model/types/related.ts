@@ -14,7 +14,7 @@ type DefNamed<Named, N> = N extends keyof Named
 type CollectionOf<R> = R extends { readonly collection: infer C } ? C : R
 
 /** The name of what a field refers to. */
-type RelationName<F, R> = R extends { readonly as: infer As extends string }
+export type RelationName<F, R> = R extends { readonly as: infer As extends string }
   ? As
   : F extends `${infer Name}_id` | `${infer Name}Id`
     ? Name

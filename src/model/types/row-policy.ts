@@ -21,20 +21,22 @@ type WrongPath<T, F, At extends string = '', Depth extends number = 8> = [Depth]
   ? never
   : 0 extends 1 & T
     ? never // any
-    : T extends object
-      ? {
-          [K in keyof T & string]: K extends AnyKey<Exclude<F, Plain>>
-            ? WrongPath<
-                EachOf<Required<T>[K]>,
-                EachOf<ValueAt<Exclude<F, Plain>, K>>,
-                JoinPath<At, K>,
-                Less[Depth]
-              >
-            : JoinPath<At, K>
-        }[keyof T & string]
-      : T extends F
-        ? never
-        : At
+    : symbol extends F
+      ? never // of an item whose type is not known
+      : T extends object
+        ? {
+            [K in keyof T & string]: K extends AnyKey<Exclude<F, Plain>>
+              ? WrongPath<
+                  EachOf<Required<T>[K]>,
+                  EachOf<ValueAt<Exclude<F, Plain>, K>>,
+                  JoinPath<At, K>,
+                  Less[Depth]
+                >
+              : JoinPath<At, K>
+          }[keyof T & string]
+        : T extends F
+          ? never
+          : At
 
 type Less = readonly [never, never, 1, 2, 3, 4, 5, 6, 7]
 type JoinPath<At extends string, K extends string> = At extends '' ? K : `${At}.${K}`

@@ -3,12 +3,13 @@
 import { type Awaitable, andThen } from '../../base/values.ts'
 import type { CollectionTarget } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { isOwn, type ParsedFilter } from '../../query/related.ts'
+import type { ParsedFilter } from '../../query/related.ts'
 import type { Relation } from '../../query/relation.ts'
-import { createWithin, type Filter } from '../../store/filter.ts'
+import type { Filter, Within } from '../../store/filter.ts'
 import { requireAccess } from '../authorize.ts'
 import { CallContext, type OperationContext } from '../context.ts'
 import { buildRowFilter } from '../items.ts'
+import { findWithin, resolveFilter } from '../resolve-filter.ts'
 import { runBefore } from '../run-hooks.ts'
 
 /** Finds the collection of a relation, whole. */
@@ -84,35 +85,14 @@ export function resolveRelated(
   let admitted: Awaitable<unknown>
   for (const level of levels.values())
     admitted = andThen(admitted, () => runBefore(level, {}, undefined))
-  return andThen(admitted, () => filters.map(filter => resolve(context, filter)))
+  return andThen(admitted, () =>
+    filters.map(filter => resolveFilter(filter, relation => enterVisible(context, relation))),
+  )
 }
 
-function resolve(context: OperationContext, filter: ParsedFilter): Filter {
-  if (isOwn(filter)) return filter
-  switch (filter.operator) {
-    case 'not':
-      return { operator: 'not', filter: resolve(context, filter.filter) }
-    case 'related':
-      return resolveThrough(context, filter.relation, filter.where)
-    case 'all':
-    case 'any':
-      return { ...filter, filters: filter.filters.map(each => resolve(context, each)) }
-  }
-}
-
-function resolveThrough(
-  context: OperationContext,
-  relation: Relation,
-  where: readonly ParsedFilter[],
-): Filter {
-  const { from, to, many } = relation
-  const collection = findCollection(context, relation)
-  const rows = buildRowFilter(context, collection)
-  return createWithin([from], {
-    name: `${context.target.version.name} ${collection.name}`,
-    store: context.storeOf(collection),
-    fields: collection.shape.fields,
-    where: [...(rows?.where ?? []), ...where.map(each => resolve(context, each))],
-    key: many ? [to] : undefined,
-  })
+/** Finds the items that a relation leads to, and that the client sees. */
+function enterVisible(context: OperationContext, relation: Relation): Within {
+  const within = findWithin(context, relation.scope.name)
+  const rows = buildRowFilter(context, findCollection(context, relation))
+  return rows ? { ...within, where: rows.where } : within
 }
