@@ -135,7 +135,7 @@ const PAGE = [
   'X-Result-Count',
 ]
 /** Of an item, also one that a change is answered with. */
-const ITEM = ['Content-Location', 'ETag', 'Last-Modified', 'Preference-Applied']
+const ITEM = ['Content-Location', 'ETag', 'Last-Modified', 'Location', 'Preference-Applied']
 const LIMITS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -172,7 +172,6 @@ export function buildResponseHeaders(
   if (components.isInline) return {}
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(BY_STATUS[status] ?? own ?? ITEM)
-  if (status === '201') names.add('Location')
   const counts = name === 'count' && target.collection
   if (counts && counts.groups.size > 0) names.add('ETag').add('X-Result-Count')
   for (const common of listCommonHeaders(api, components.version)) names.add(common)

@@ -29,7 +29,9 @@ const UNCHANGED: Answer = ['NotModified', 'Not changed, by If-None-Match or If-M
 const DONE: Answer = ['Done', 'Done, with Prefer: return=minimal']
 const SEE: Answer = ['SeeOther', 'Done: see the item or the list']
 
-const ITEM: Answer = ['Item', 'The item', 'item']
+/** One answer of reads and writes: it has the body of both, and the headers of each. */
+const ITEM: Answer = ['Item', 'The item; a 201 has no body with Prefer: return=minimal', 'item']
+const CREATED: Answer = ['Created', 'The created item or items', 'created']
 
 const CHANGES: Readonly<Record<number, Answer>> = {
   200: ITEM,
@@ -64,7 +66,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   search: PAGES,
   count: { 200: ['Count', 'The number', 'count'], 304: UNCHANGED },
   read: { 200: ITEM, 304: UNCHANGED },
-  create: { 201: ['Created', 'The created item; no body with Prefer: return=minimal', 'created'] },
+  create: { 201: ITEM },
   replace: CHANGES,
   patch: CHANGES,
   delete: { 200: ITEM, 204: DONE },
@@ -90,8 +92,8 @@ function answersOf(described: MethodDescription): readonly (readonly [string, An
   const unchanged = target.kind === 'action' && isSafe(method)
   return Object.entries({
     ...answers,
-    ...(creates && { 201: ['Put', 'The created item', 'item'] as const }),
-    ...(hasArrays(described) && { 200: NONE_CREATED }),
+    ...(creates && { 201: ITEM }),
+    ...(hasArrays(described) && { 200: NONE_CREATED, 201: CREATED }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
   }).filter(([status]) => !components.isLight || LIGHT.has(status))
@@ -176,8 +178,7 @@ function answerContent(
       return buildContent(types, { type: 'array', items: item() })
     case 'created': {
       const one = buildContent(types, item())
-      if (!hasArrays(described) || !types.includes(JSON_TYPE)) return one
-      return { ...one, [JSON_TYPE]: { schema: orArray(item()) } }
+      return types.includes(JSON_TYPE) ? { ...one, [JSON_TYPE]: { schema: orArray(item()) } } : one
     }
     case 'count': {
       if (collection.groups.size === 0) return buildContent(types, NUMBER)
