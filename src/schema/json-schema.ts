@@ -158,13 +158,42 @@ function adapt(printed: Record<string, unknown>, def: SchemaDef, io: 'input' | '
   // The bounds of all whole numbers that are exact.
   if (printed.maximum === Number.MAX_SAFE_INTEGER) delete printed.maximum
   if (printed.minimum === Number.MIN_SAFE_INTEGER) delete printed.minimum
+  // Divided as floats 19.99 is no multiple of 0.01: validators would refuse what is stored.
+  if (!Number.isInteger(printed.multipleOf)) delete printed.multipleOf
+  if (def.type === 'string') keepPortable(printed, def)
   // Its pattern is ten times as long as all else.
   if (def.type === 'string' && 'format' in def) adaptPattern(printed, def)
+}
+
+/** Leaves out patterns that JSON Schema reads otherwise than zod: it has no flags, and reads with `u`. */
+function keepPortable(printed: Record<string, unknown>, def: SchemaDef & { type: 'string' }): void {
+  const parts: readonly object[] = [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)]
+  const flagged = parts.flatMap(part =>
+    'pattern' in part && part.pattern instanceof RegExp && /[imsv]/.test(part.pattern.flags)
+      ? [part.pattern.source]
+      : [],
+  )
+  const isPortable = ({ pattern }: JsonSchema) =>
+    !flagged.includes(String(pattern)) && isUnicode(String(pattern))
+  if (printed.pattern !== undefined && !isPortable(printed)) delete printed.pattern
+  if (!Array.isArray(printed.allOf)) return
+  printed.allOf = printed.allOf.filter(isPortable)
+  if (Object(printed.allOf).length === 0) delete printed.allOf
+}
+
+function isUnicode(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').unicode
+  } catch {
+    return false
+  }
 }
 
 function adaptPattern(printed: Record<string, unknown>, def: object): void {
   const { format, offset, local, precision } = def as Readonly<Record<string, unknown>> // as each format has them
   if (format === 'date') delete printed.pattern
+  // RFC 3339 has no fractions: PT1.5S.
+  if (format === 'duration') delete printed.format
   if (format === 'datetime' && !offset && !local && precision == null) printed.pattern = 'Z$'
 }
 

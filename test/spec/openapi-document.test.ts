@@ -17,7 +17,7 @@ import {
 import { parseLink } from '../../src/rules/index.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
-import { checkedDocument, follow, listObjections, type Part } from '../openapi.ts'
+import { checkedDocument, describedBy, follow, listObjections, type Part } from '../openapi.ts'
 import { samples } from '../properties/schemas.ts'
 import { runs } from '../random.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
@@ -625,5 +625,70 @@ describe('is found', () => {
     expect(status).toBe(200)
     expect(text.length).toBeLessThan(100_000)
     expect(text).not.toContain('text text')
+  })
+})
+
+describe('what is stored is valid by the document', () => {
+  // The literals are of a later version of the language.
+  const flags = 'v'
+  const cases: Readonly<Record<string, readonly [z.ZodType, unknown]>> = {
+    'flag i': [z.string().regex(/^[a-z]+$/i), 'ABC'],
+    'flag m': [z.string().regex(/^b$/m), 'a\nb'],
+    'flag s': [z.string().regex(/^a.b$/s), 'a\nb'],
+    'flag v': [z.string().regex(new RegExp('^[\\p{L}--[a]]+$', flags)), 'bc'],
+    'no flag, and no pattern with u': [z.string().regex(/^_-$/), '_-'],
+    'flag i of one of three': [z.string().regex(/a/i).regex(/^.+$/).regex(/.$/), 'AB'],
+    'flag i in an array': [z.array(z.string().regex(/^a$/i)), ['A']],
+    'flag i, or null': [z.string().regex(/^a$/i).nullable(), 'A'],
+    'flag i, optional': [z.string().regex(/^a$/i).optional(), 'A'],
+    'flag i with a default': [z.string().regex(/^a$/i).default('a'), 'A'],
+    'flag i of an own format': [z.stringFormat('letters', /^[a-z]+$/i), 'ABC'],
+    'flag i of keys': [z.record(z.string().regex(/^[a-z]+$/i), z.number()), { A: 1 }],
+    'flag g': [z.string().regex(/a/g), 'ba'],
+    'flag u': [z.string().regex(/^\p{L}$/u), 'ä'],
+    'flag y': [z.string().regex(/a/y), 'ab'],
+    'what stands before': [z.string().regex(/(?<=a)b/), 'ab'],
+    'a multiple of cents': [z.number().multipleOf(0.01), 19.99],
+    'a multiple of a whole number': [z.number().multipleOf(5), 15],
+    'a duration with a fraction': [z.iso.duration(), 'PT1.5S'],
+    'a date-time with an offset': [z.iso.datetime({ offset: true }), '2026-01-31T12:00:00+01:00'],
+    'a date-time without an offset': [z.iso.datetime({ local: true }), '2026-01-31T12:00:00'],
+    'a date-time without seconds': [z.iso.datetime({ precision: -1 }), '2026-01-31T12:00Z'],
+    'a time': [z.iso.time(), '12:00:00'],
+    'an email': [z.email(), 'ann.o+x@example.org'],
+    'an address': [z.url(), 'https://example.org/a?b=c#d'],
+  }
+  it.each(Object.entries(cases))('%s', async (_name, [value, stored]) => {
+    const things = defineUntyped({
+      name: 'things',
+      schema: z.object({ value }),
+      store: memoryStore(),
+    })
+    const { findIssues, ...described } = await describedBy(defineApi({ collections: [things] }), {
+      '/things': '/things',
+    })
+    // Also checks the answer.
+    const made = await described.ask('/things', '/things', {
+      method: 'POST',
+      json: { value: stored },
+    })
+    expect([made.status, made.text]).toEqual([201, expect.anything()])
+    const place = ['paths', '/things', 'post', 'requestBody', 'content', 'application/json']
+    expect(findIssues({ value: stored }, ...place, 'schema')).toBeUndefined()
+  })
+
+  it('patterns without such flags stay', () => {
+    const text = z.string().regex(/a/i).regex(/b/)
+    const more = z.string().regex(/a/i).regex(/b/).regex(/c/u)
+    const things = defineUntyped({
+      name: 'things',
+      schema: z.object({ text, more }),
+      store: memoryStore(),
+    })
+    const document = openApiDocument(defineApi({ collections: [things] })) as unknown as Part // JSON is made of them
+    expect(document.components?.schemas?.Thing?.properties).toMatchObject({
+      text: { type: 'string', allOf: [{ pattern: 'b' }] },
+      more: { type: 'string', allOf: [{ pattern: 'b' }, { pattern: 'c' }] },
+    })
   })
 })
