@@ -51,6 +51,12 @@ async function shop(make: () => Store, policies: Policies = {}) {
         run: ({ item, input, update }) => update({ stock: item.stock - input.count }),
       },
       mail: { on: 'item', run: () => undefined },
+      badge: {
+        on: 'item',
+        cookies: true,
+        transaction: true,
+        run: ({ response }) => response.headers.append('Set-Cookie', 'badge=1'),
+      },
     },
   })
   const orders = defineCollection({
@@ -311,6 +317,10 @@ describe('refused before anything is done', () => {
     'an action without a transaction': [
       [{ method: 'POST', path: '/products/1/mail' }],
       /mail is not declared with transaction: true/,
+    ],
+    'an action that sets cookies': [
+      [{ method: 'POST', path: '/products/1/badge' }],
+      /badge sets cookies\. Send it alone\./,
     ],
     'a dry run of one step': [[{ ...step, prefer: 'tx=rollback' }], /of the whole batch/],
     'a header that is no text': [[{ ...step, 'if-match': 7 }], /if-match is a text/],

@@ -214,6 +214,9 @@ function requirePossible(target: CollectionTarget, body: Json | undefined): void
     throw invalidBatch(`The store of ${collection.name} has no transactions`, 'path')
   if (action && !action.transaction)
     throw invalidBatch(`The action ${action.name} is not declared with transaction: true`, 'path')
+  // A step answers without headers.
+  if (action?.cookies)
+    throw invalidBatch(`The action ${action.name} sets cookies. Send it alone.`, 'path')
   const [file] = listFiles(collection, body)
   if (file !== undefined) throw invalidBatch(`A step takes no files: send ${file} alone`, file)
 }
