@@ -1,6 +1,7 @@
 // What the first mistakes of a new user are told.
 
-import type { Kysely } from 'kysely'
+import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import Database from 'libsql'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
@@ -23,6 +24,33 @@ describe('a table that does not exist', () => {
     const message = `The table absent_cars does not exist. Set create: true on sqlStore, or run createTableSql(cars.shape, { table: 'absent_cars', database: '${database}' }).`
     await expect(defineApi({ collections: [cars] }).open()).rejects.toThrow(message)
   })
+})
+
+it('a database without transactions, such as Cloudflare D1, is refused at open()', async () => {
+  const file = new Database(':memory:')
+  const sent: string[] = []
+  // It refuses what D1 refuses, in its words.
+  const database = {
+    close: () => file.close(),
+    prepare(text: string) {
+      sent.push(text)
+      if (/^(begin|savepoint)/i.test(text))
+        throw new Error(
+          'D1_ERROR: To execute a transaction, please use the state.storage.transaction() or state.storage.transactionSync() APIs instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements.',
+        )
+      return file.prepare(text)
+    },
+  } as unknown as SqliteDatabase // libsql declares more overloads
+  const db = new Kysely({ dialect: new SqliteDialect({ database }) })
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string() }),
+    store: sqlStore({ db, create: true }),
+  })
+  const opening = defineApi({ collections: [cars] }).open()
+  await expect(opening).rejects.toThrow(/^The db of sqlStore refuses transactions/)
+  expect(sent.filter(text => text.includes('create'))).toEqual([])
+  file.close()
 })
 
 describe('ids that no URL names are warned of at open(), with their number', () => {

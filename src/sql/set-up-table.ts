@@ -61,7 +61,7 @@ export async function setUpTable(
         ? new LockedError('', { cause: error })
         : error
     })
-  let found = await session.inspect(look)
+  let found = await session.inspect(look).catch(adviseTransactions)
   while ('next' in found) {
     found = await retryLocked(
       () => session.setUp(make),
@@ -69,6 +69,17 @@ export async function setUpTable(
     )
   }
   return found
+}
+
+/** What Cloudflare D1 says of `begin`. */
+const NO_TRANSACTIONS = /instead of the SQL BEGIN TRANSACTION/i
+
+function adviseTransactions(cause: unknown): never {
+  if (!NO_TRANSACTIONS.test(String(Object(cause).message))) throw cause
+  throw new Error(
+    'The db of sqlStore refuses transactions, as Cloudflare D1 does. Use SQLite in a file, libsql or PostgreSQL.',
+    { cause },
+  )
 }
 
 /** Makes what a table needs next. */
