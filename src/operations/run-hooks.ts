@@ -6,6 +6,7 @@ import type { Find, HookContext, OperationEvent } from '../model/types/hooks.ts'
 import { neverAborted } from '../store/abort.ts'
 import type { Stored } from '../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
+import { createScope } from './derive-call.ts'
 import { toProgramItem } from './in-process/program-items.ts'
 import { noteProgramError, toOuterError } from './inner-errors.ts'
 import { reportFailure } from './report-failure.ts'
@@ -72,12 +73,10 @@ export class OperationTools implements HookContext {
 
   /** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
   #createScope(): CallScope {
-    const transaction = this.#transaction
-    const { runtime, target, base, principal, request, system, forClient } = this.#context
-    const { version, collection: own } = target
-    const scope = { runtime, version, base, transaction, own, principal, system, forClient }
+    const { request } = this.#context
+    const scope = createScope(this.#context, this.#transaction)
     if (this.#isDone) return scope
-    return { ...scope, request, signal: (transaction ?? request).signal }
+    return { ...scope, request, signal: (this.#transaction ?? request).signal }
   }
 }
 

@@ -26,6 +26,7 @@ import {
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import { CallContext, type CallScope, type OperationResult, type Perform } from '../context.ts'
+import type { SharedWithProgram } from '../derive-call.ts'
 import { tryOut } from '../dry-run.ts'
 import { noteCallError } from '../inner-errors.ts'
 import { compileOperation } from '../perform.ts'
@@ -145,7 +146,7 @@ export async function runCall(
     writeResponse: options?.dryRun ? 'representation' : 'redirect',
     body: value === undefined ? undefined : { value: toJson(value), type: undefined },
     principal: options?.principal ?? scope.principal,
-  })
+  } satisfies SharedWithProgram & Partial<CallContext>)
   signal.throwIfAborted()
   let failure: unknown
   try {

@@ -15,10 +15,11 @@ import { listEach } from '../../store/list-each.ts'
 import type { Id, Stored, StorePage } from '../../store/store.ts'
 import { requireAccess } from '../authorize.ts'
 import type { OperationContext } from '../context.ts'
+import { deriveCall } from '../derive-call.ts'
 import { buildRowFilter } from '../items.ts'
 import { authorizeInlineContents, requireInlineLimit, toReadableItems } from '../represent.ts'
 import { runBefore } from '../run-hooks.ts'
-import { deriveContext, enterRelated } from './related.ts'
+import { enterRelated } from './related.ts'
 
 /** How many items a page includes, and how many one item that is left alone: at all levels together. */
 const MAX_INCLUDED = 1000
@@ -233,7 +234,7 @@ async function omitUnreadable(context: OperationContext, page: StorePage): Promi
   const [stored] = page.items
   if (!stored) return page
   try {
-    const own = deriveContext(context, { ...target, kind: 'item', id: stored.id }, 'read')
+    const own = deriveCall(context, { ...target, kind: 'item', id: stored.id }, 'read')
     await runBefore(own, { stored }, undefined)
     return page
   } catch (error) {

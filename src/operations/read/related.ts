@@ -1,13 +1,13 @@
 // Related items of a query, as the same client would get them from their collections: who may, which rows, which hooks.
 
 import { type Awaitable, andThen } from '../../base/values.ts'
-import type { CollectionTarget } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { ParsedFilter } from '../../query/related.ts'
 import type { Relation } from '../../query/relation.ts'
 import type { Filter, Within } from '../../store/filter.ts'
 import { requireAccess } from '../authorize.ts'
-import { CallContext, type OperationContext } from '../context.ts'
+import type { OperationContext } from '../context.ts'
+import { deriveCall } from '../derive-call.ts'
 import { buildRowFilter } from '../items.ts'
 import { findWithin, resolveFilter } from '../resolve-filter.ts'
 import { runBefore } from '../run-hooks.ts'
@@ -27,20 +27,7 @@ export function enterRelated(
 ): OperationContext {
   const { version } = context.target
   const collection = context.resultView(findCollection(context, relation))
-  return deriveContext(context, { kind: 'collection', version, collection }, operation)
-}
-
-/** Creates the context of another operation for the same client. */
-export function deriveContext(
-  context: OperationContext,
-  target: CollectionTarget,
-  operation: string,
-): OperationContext {
-  const { runtime, request, base, inProcess, principal, authenticated } = context
-  const { transaction, system, forClient } = context
-  const derived = new CallContext(runtime, request, base, inProcess)
-  const values = { target, operation, principal, authenticated, transaction, system, forClient }
-  return Object.assign(derived, values)
+  return deriveCall(context, { kind: 'collection', version, collection }, operation)
 }
 
 /** Lists the relations that filters go through. */

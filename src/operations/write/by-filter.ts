@@ -15,12 +15,8 @@ import { KeptError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import { updateSet } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
-import {
-  CallContext,
-  type OperationContext,
-  type OperationResult,
-  type Perform,
-} from '../context.ts'
+import type { OperationContext, OperationResult, Perform } from '../context.ts'
+import { copyCall } from '../derive-call.ts'
 import { chooseTotalMode, printPageTag } from '../read/list.ts'
 import { prepareQuery } from '../read/prepare-query.ts'
 import { compileReaders } from '../read/readers.ts'
@@ -97,7 +93,7 @@ export async function writeByFilter(
   if (operation === 'patchMany') requireChanges(call)
   const work = async (key?: string) => {
     const count = await runInTransaction(call, call.transaction, running => {
-      const inner = bindCall(call, { transaction: running })
+      const inner = copyCall(call, { transaction: running })
       const run = () => writeMatching(inner, operation, query, key)
       // What fails is undone alone in a transaction that goes on, unless hooks have written before.
       const { before, after } = call.target.collection.hooks
@@ -134,15 +130,6 @@ function requireChanges(call: OperationContext): void {
 /** The operation of each item. */
 const ITEM_OPERATIONS = { patchMany: 'patch', deleteMany: 'delete' } as const
 
-/** Creates a call that differs. */
-function bindCall(
-  call: OperationContext,
-  own: Partial<Pick<OperationContext, 'transaction' | 'operation' | 'target'>>,
-): OperationContext {
-  const { runtime, request, base, inProcess } = call
-  return Object.assign(new CallContext(runtime, request, base, inProcess), call, own)
-}
-
 /** Does all within the transaction of a call, and keeps the answer of its key. @returns the number of items. */
 async function writeMatching(
   call: OperationContext,
@@ -152,14 +139,14 @@ async function writeMatching(
 ): Promise<number> {
   const { target, transaction } = call
   const { collection } = target
-  const selection = await prepareQuery(bindCall(call, { operation: 'list' }), query)
+  const selection = await prepareQuery(copyCall(call, { operation: 'list' }), query)
   await requireUnchangedList(call, selection)
   const found = await findMatching(call, selection)
   const name = ITEM_OPERATIONS[operation]
   const body = call.body?.value
   const writes = found.map(current => {
     const { id } = current
-    const own = bindCall(call, { operation: name, target: { ...target, kind: 'item', id } })
+    const own = copyCall(call, { operation: name, target: { ...target, kind: 'item', id } })
     return Object.assign(new WriteState(own), { body, current })
   })
   const steps = compileItems(collection)[name]
@@ -168,7 +155,7 @@ async function writeMatching(
     await withBodyIssues(call.body?.issues, () => runEach(many, steps.check, false))
     if (collection.hooks.before.has(name)) await requireAllReferences(many, transaction)
     await runEach(many, steps.complete, false)
-    const running = transaction as RunningTransaction // `bindCall` has set it
+    const running = transaction as RunningTransaction // `copyCall` has set it
     const store = name === 'patch' ? storeChanges : deleteItems
     await storeAll(many, running, () => store(many, running))
     await runEach(many, steps.end, true)

@@ -8,12 +8,8 @@ import { listBlobFields } from '../../schema/blob.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { createSet, findSet, MAX_SET, takesArrays } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
-import {
-  CallContext,
-  type OperationContext,
-  type OperationResult,
-  type Perform,
-} from '../context.ts'
+import type { OperationContext, OperationResult, Perform } from '../context.ts'
+import { copyCall } from '../derive-call.ts'
 import { toProgramItem } from '../in-process/program-items.ts'
 import { isVisible, requireParent } from '../items.ts'
 import { selectReadableFields, toReadable } from '../represent.ts'
@@ -76,9 +72,7 @@ async function createMany(
 /** Creates the call of one item, where hooks share a state for each. */
 function createItemCall(call: OperationContext): OperationContext {
   const { hooks, blobs } = call.target.collection
-  if (hooks.before.size === 0 && hooks.after.size === 0 && !blobs) return call
-  const { runtime, request, base, inProcess } = call
-  return Object.assign(new CallContext(runtime, request, base, inProcess), call)
+  return hooks.before.size + hooks.after.size > 0 || blobs ? copyCall(call) : call
 }
 
 /** Runs the steps of each item that need no other. @throws HttpError 400 with the issues of all. */

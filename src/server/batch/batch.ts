@@ -15,12 +15,13 @@ import type {
 } from '../../model/types/definition.ts'
 import { AS_JSON, parseMediaType, unsupportedMediaType } from '../../negotiate.ts'
 import { BATCH_PATH, describeBatch, hasBatch } from '../../openapi/batch.ts'
-import {
-  type CollectionContext,
-  type OperationResult,
+import type {
+  CollectionContext,
+  OperationResult,
   RequestContext,
-  type Step,
+  Step,
 } from '../../operations/context.ts'
+import { deriveRequest } from '../../operations/derive-call.ts'
 import { keepAnswer, runOncePerKey } from '../../operations/write/idempotency-key.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
@@ -117,16 +118,12 @@ async function performBatch(context: RequestContext, version: VersionDefinition)
   authorizeSteps(context, steps)
   await countSteps(context, steps)
   context.preferences = parsePrefer(request.headers.prefer)
-  const call: CollectionContext = Object.assign(
-    new RequestContext(runtime, request, context.base, false),
-    {
-      target: { kind: 'collection', version, collection } as const,
-      // No request for the collection itself has the same key.
-      method: 'BATCH',
-      principal: context.principal,
-      body: { value, type: 'application/json' },
-    },
-  )
+  const call: CollectionContext = deriveRequest(context, request, {
+    target: { kind: 'collection', version, collection },
+    // No request for the collection itself has the same key.
+    method: 'BATCH',
+    body: { value, type: 'application/json' },
+  })
   const batch = { context, call, steps }
   context.result = await runtime.workload.run(() => {
     const result = runOnce(batch)

@@ -3,11 +3,12 @@
 import { HttpError } from '../../errors.ts'
 import { AS_JSON } from '../../negotiate.ts'
 import { authorize } from '../../operations/authorize.ts'
-import {
-  type CollectionContext,
-  type OperationContext,
+import type {
+  CollectionContext,
+  OperationContext,
   RequestContext,
 } from '../../operations/context.ts'
+import { deriveRequest } from '../../operations/derive-call.ts'
 import { requireRollback, rollBack } from '../../operations/dry-run.ts'
 import { toOperationError, toOuterError } from '../../operations/inner-errors.ts'
 import { compileOperation } from '../../operations/perform.ts'
@@ -37,20 +38,16 @@ export type DoneStep = PlainAnswer & {
 
 /** Creates the context of a step, as far as it is known before its turn. */
 function createContext(batch: RequestContext, step: ParsedStep): CollectionContext {
-  const { runtime, request, base, authenticated, principal } = batch
   const { method, path, query, headers } = step
   const target = query === '' ? path : `${path}?${query}`
-  const inner = new InnerRequest(request, { method, target, headers })
-  const context = new RequestContext(runtime, inner, base, false)
-  return Object.assign(context, {
+  const inner = new InnerRequest(batch.request, { method, target, headers })
+  return deriveRequest(batch, inner, {
     match: step.match,
     target: step.match.target,
     operation: step.operation,
     parameters: step.parameters,
     negotiated: AS_JSON,
     requestId: batch.requestId,
-    authenticated,
-    principal,
   })
 }
 
