@@ -5,7 +5,9 @@ import { type Awaitable, andThen } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
 import { Deadlines } from '../http/timeouts.ts'
+import { addressKey, principalKey } from './client-key.ts'
 import type { Limiter, LimiterResult, Policy, RateLimit } from './rate-limit.ts'
+import type { Principal } from './scheme.ts'
 import type { CountedWindow } from './window-counter.ts'
 
 interface State {
@@ -17,16 +19,18 @@ interface State {
 }
 
 /**
- * Counts one request. Returns a promise only where a policy counts in a shared store.
+ * Counts one request for its principal, else for its address. Returns a promise only where a policy counts in a shared store.
  * @returns the headers that describe the limits, for every response.
  * @throws HttpError 429 over a limit, 503 where the store is down and the limit is closed then.
  */
 export function countAgainstLimits(
   limit: RateLimit,
-  key: string,
+  principal: Principal | undefined,
+  address: string | undefined,
   kind: 'reads' | 'writes',
 ): Awaitable<HeaderList> {
-  return countFrom(0, limit, limit[kind], key, [])
+  const key = principal ? principalKey(principal.id) : addressKey(address)
+  return countFrom(0, limit, limit.policiesOf(principal)[kind], key, [])
 }
 
 /** Counts for the policies from an index on. */
@@ -119,7 +123,7 @@ export interface CountedLogin {
 export function countLogin(limit: RateLimit, address: string): CountedLogin {
   const windows: CountedWindow[] = []
   let error: HttpError | undefined
-  for (const policy of limit.policies) {
+  for (const policy of limit.anonymous.policies) {
     const now = performance.now()
     const refused = policy.refusedLogins.find(address, now)
     const window = refused ?? policy.failedLogins.add(address, now)
@@ -140,7 +144,7 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
  * its window ends. While a store is down, each server counts alone.
  */
 export async function shareFailedLogin(limit: RateLimit, address: string): Promise<void> {
-  const counts = limit.policies.map(async policy => {
+  const counts = limit.anonymous.policies.map(async policy => {
     const { limiter, name, refusedLogins } = policy
     if (!limiter) return
     const { remaining, left } = await consume(limit, policy, limiter, `login:${name}:${address}`)

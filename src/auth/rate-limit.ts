@@ -1,6 +1,10 @@
 // Rate limits: how many requests a client may send in a window.
+import { memoize } from '../base/memoize.ts'
 import {
+  assertValid,
   checkOptions,
+  either,
+  FUNCTION,
   having,
   listOf,
   matching,
@@ -10,6 +14,7 @@ import {
   type Rules,
   wholeFrom,
 } from '../options.ts'
+import type { Principal } from './scheme.ts'
 import { WindowCounter } from './window-counter.ts'
 
 /** The state of a key in a limiter. */
@@ -51,7 +56,14 @@ export type RateLimitPolicy = {
 
 /** The rate limits of an api. */
 export interface RateLimitOptions {
-  readonly policies: readonly RateLimitPolicy[]
+  /**
+   * The policies, or a function that gives those of a principal: `principal => (principal?.plan === 'pro' ? PRO : FREE)`. A
+   * client without credentials has `undefined`, and its policies limit failed logins. An empty list limits nothing. What a
+   * client has used stays counted where its policies change, by their window.
+   */
+  readonly policies:
+    | readonly RateLimitPolicy[]
+    | ((principal: Principal | undefined) => readonly RateLimitPolicy[])
   /** While the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
   readonly whenDown?: 'open' | 'closed' | undefined
   /** How many milliseconds a custom {@link Limiter} may take before its store counts as down. Default 1,000. */
@@ -60,7 +72,15 @@ export interface RateLimitOptions {
   readonly reset?: 'epoch' | 'iso' | undefined
 }
 
-export interface Policy {
+interface Counters {
+  readonly counter: WindowCounter
+  /** Counts failed logins by address in this process. */
+  readonly failedLogins: WindowCounter
+  /** The addresses that have no login left in the store of `limiter`. */
+  readonly refusedLogins: WindowCounter
+}
+
+export interface Policy extends Counters {
   readonly name: string
   /** As it stands in `RateLimit-Policy`. */
   readonly printed: string
@@ -69,27 +89,32 @@ export interface Policy {
   readonly duration: number
   /** Counts the requests in a shared store; without one `counter` counts them here. */
   readonly limiter: Limiter | undefined
-  readonly counter: WindowCounter
-  /** Counts failed logins by address in this process. */
-  readonly failedLogins: WindowCounter
-  /** The addresses that have no login left in the store of `limiter`. */
-  readonly refusedLogins: WindowCounter
 }
 
-/** The options checked, the counters created. */
-export interface RateLimit {
+/** The policies of a client. */
+export interface PolicySet {
   /** The shortest window first: a request that it refuses does not count for the longer ones. */
   readonly policies: readonly Policy[]
   /** Those that count reads, and those that count writes. */
   readonly reads: readonly Policy[]
   readonly writes: readonly Policy[]
+}
+
+/** The options checked, the counters created. */
+export interface RateLimit {
+  readonly policiesOf: (principal: Principal | undefined) => PolicySet
+  /** Those of clients without a principal. */
+  readonly anonymous: PolicySet
   readonly whenDown: 'open' | 'closed'
   readonly timeout: number
   readonly reset: 'epoch' | 'iso'
 }
 
+const LIST = needed(listOf(OBJECT))
 const RULES: Rules<RateLimitOptions> = {
-  policies: needed(listOf(OBJECT, 1)),
+  policies: needed(
+    either('a list of policies that is not empty, or a function', listOf(OBJECT, 1), FUNCTION),
+  ),
   whenDown: oneOf('open', 'closed'),
   timeout: wholeFrom(1),
   reset: oneOf('epoch', 'iso'),
@@ -107,22 +132,49 @@ const OWN_RULES = { ...COMMON, limit: needed(wholeFrom(1)), window: needed(whole
 const SHARED_RULES = { ...COMMON, limiter: needed(LIMITER) }
 const LIMITER_RULES = { points: needed(wholeFrom(1)), duration: needed(wholeFrom(1)) }
 
-/** @throws TypeError for a limit or window that is no whole number from 1, and for two policies of one name. */
+/**
+ * @throws TypeError for a limit or window that is no whole number from 1, for two policies of one name, and for two own ones
+ * without names that count the same requests in the same window.
+ */
 export function buildRateLimit(options: RateLimitOptions): RateLimit {
   checkOptions('rateLimit', options, RULES)
-  const { whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
-  const policies = options.policies
-    .map(buildPolicy)
-    .sort((one, other) => one.duration - other.duration)
-  if (new Set(policies.map(({ name }) => name)).size < policies.length) {
-    throw new TypeError('rateLimit: two policies have the same name')
-  }
-  const reads = policies.filter(({ on }) => on !== 'writes')
-  const writes = policies.filter(({ on }) => on !== 'reads')
-  return { policies, reads, writes, whenDown, timeout, reset }
+  const { policies, whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
+  const counters = new Map<string, Counters>()
+  const build = memoize((list: readonly RateLimitPolicy[]) => buildPolicySet(list, counters))
+  const policiesOf =
+    typeof policies === 'function'
+      ? (principal: Principal | undefined) => build(policies(principal))
+      : () => anonymous
+  const anonymous = build(typeof policies === 'function' ? policies(undefined) : policies)
+  assertValid(
+    anonymous.policies.length > 0,
+    'rateLimit: policies(undefined) gives no policy, so nothing would limit failed logins. Give one to clients without credentials',
+  )
+  return { policiesOf, anonymous, whenDown, timeout, reset }
 }
 
-function buildPolicy(options: RateLimitPolicy): Policy {
+function buildPolicySet(
+  options: readonly RateLimitPolicy[],
+  counters: Map<string, Counters>,
+): PolicySet {
+  checkOptions('rateLimit', { policies: options }, { policies: LIST })
+  const policies = options
+    .map(policy => buildPolicy(policy, counters))
+    .sort((one, other) => one.duration - other.duration)
+  assertValid(
+    new Set(policies.map(({ name }) => name)).size === policies.length,
+    'rateLimit: two policies have the same name',
+  )
+  assertValid(
+    new Set(policies.map(({ counter }) => counter)).size === policies.length,
+    'rateLimit: two policies count the same requests in the same window. Leave one out, or give them names',
+  )
+  const reads = policies.filter(({ on }) => on !== 'writes')
+  const writes = policies.filter(({ on }) => on !== 'reads')
+  return { policies, reads, writes }
+}
+
+function buildPolicy(options: RateLimitPolicy, counters: Map<string, Counters>): Policy {
   const isShared = 'limiter' in options
   checkOptions('rateLimit, a policy', options, isShared ? SHARED_RULES : OWN_RULES)
   const limiter = isShared ? options.limiter : undefined
@@ -133,13 +185,16 @@ function buildPolicy(options: RateLimitPolicy): Policy {
   checkOptions('rateLimit, a limiter', { points, duration }, LIMITER_RULES)
   const { on } = options
   const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
+  // One limit or another, what was used in the window is the same.
+  const key = JSON.stringify([options.name ?? (isShared ? name : ''), on, duration])
+  const counted = counters.get(key) ?? createCounters(duration)
+  counters.set(key, counted)
+  const printed = `"${name}";q=${points};w=${duration}`
+  return { name, printed, on, points, duration, limiter, ...counted }
+}
+
+function createCounters(duration: number): Counters {
   return {
-    name,
-    printed: `"${name}";q=${points};w=${duration}`,
-    on,
-    points,
-    duration,
-    limiter,
     counter: new WindowCounter(duration),
     failedLogins: new WindowCounter(duration),
     refusedLogins: new WindowCounter(duration),

@@ -1,6 +1,6 @@
 // The checks before a request is read further: cross-site requests, credentials, rate limits.
 
-import { addressKey, principalKey } from '../auth/client-key.ts'
+import { addressKey } from '../auth/client-key.ts'
 import { countAgainstLimits } from '../auth/count-against-limits.ts'
 import { hasAmbientCredentials, isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
@@ -88,11 +88,8 @@ export function countRequest(context: RequestContext): Awaitable<void> {
   const { api, request, method, principal } = context
   if (!api.rateLimit || context.counted) return undefined
   context.counted = true
-  const key = principal ? principalKey(principal.id) : addressKey(request.address)
-  return andThen(
-    countAgainstLimits(api.rateLimit, key, isSafe(method) ? 'reads' : 'writes'),
-    headers => {
-      context.limitHeaders = headers
-    },
-  )
+  const kind = isSafe(method) ? 'reads' : 'writes'
+  return andThen(countAgainstLimits(api.rateLimit, principal, request.address, kind), headers => {
+    context.limitHeaders = headers
+  })
 }

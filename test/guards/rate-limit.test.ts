@@ -375,6 +375,65 @@ describe('clients', () => {
   })
 })
 
+describe('policies by principal', () => {
+  const FREE = [{ limit: 2, window: 60 }]
+  const PRO = [{ limit: 4, window: 60 }]
+  const OPEN: typeof FREE = []
+  const plans: Readonly<Record<string, typeof FREE>> = { pro: PRO, root: OPEN }
+  const schemes = [basic({ verify: id => ({ id, plan: plan.of ?? id }) })]
+  const plan: { of?: string } = {}
+  const asUser = (name: string) => ({ authorization: `Basic ${btoa(`${name}:x`)}` })
+  const policies = (principal?: { readonly [claim: string]: unknown }) =>
+    plans[String(principal?.plan)] ?? FREE
+  afterEach(() => {
+    delete plan.of
+  })
+
+  test('each has its own, and the headers say so', async () => {
+    const ask = limited({ policies }, { schemes })
+    const seen = async (headers: Record<string, string> = {}) => {
+      const answer = await ask('/cars', headers)
+      const names = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'ratelimit-policy', 'ratelimit']
+      return [answer.status, ...names.map(name => answer.headers.get(name))]
+    }
+    expect(await seen(asUser('pro'))).toEqual([200, '4', '3', '"4/60";q=4;w=60', '"4/60";r=3;t=60'])
+    expect(await seen(asUser('ann'))).toEqual([200, '2', '1', '"2/60";q=2;w=60', '"2/60";r=1;t=60'])
+    expect(await seen()).toEqual([401, '2', '1', '"2/60";q=2;w=60', '"2/60";r=1;t=60'])
+    for (let at = 0; at < 9; at++)
+      expect(await seen(asUser('root'))).toEqual([200, null, null, null, null])
+    await ask('/cars', asUser('ann'))
+    expect((await seen(asUser('ann'))).slice(0, 3)).toEqual([429, '2', '0'])
+    // Another plan has the same window: what was used is used.
+    plan.of = 'pro'
+    expect((await seen(asUser('ann'))).slice(0, 3)).toEqual([200, '4', '0'])
+    expect((await seen(asUser('ann'))).slice(0, 3)).toEqual([429, '4', '0'])
+  })
+
+  test('failed logins count by those of a client without a principal', async () => {
+    const refusing = [basic({ verify: () => undefined })]
+    const ask = limited({ policies }, { schemes: refusing, clientAddress: () => '192.0.2.1' })
+    const statuses = []
+    for (let at = 0; at < 3; at++) statuses.push((await ask('/cars', asUser('x'))).status)
+    expect(statuses).toEqual([401, 401, 429])
+  })
+
+  test.each<[unknown, RegExp]>([
+    [() => [], /policies\(undefined\) gives no policy/],
+    [() => undefined, /policies must be/],
+    [() => [{ limit: 0, window: 1 }], /limit must be/],
+    [
+      [
+        { limit: 1, window: 9 },
+        { limit: 2, window: 9 },
+      ],
+      /count the same requests/,
+    ],
+    [7, /policies must be a list of policies that is not empty, or a function/],
+  ])('%s is a TypeError', (wrong, message) => {
+    expect(() => limited({ policies: wrong as never })).toThrow(message)
+  })
+})
+
 test('windows that have ended are removed, ten at most by one request', () => {
   const counter = new WindowCounter(60)
   for (let at = 0; at < 100; at++) counter.add(`key ${at}`, 1000 + at)

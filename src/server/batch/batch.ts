@@ -1,6 +1,5 @@
 // `POST /batch`: several requests as one change, all of them or none.
 
-import { addressKey, principalKey } from '../../auth/client-key.ts'
 import { countAgainstLimits } from '../../auth/count-against-limits.ts'
 import type { Json } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
@@ -189,11 +188,11 @@ function findKeeper(
 async function countSteps(context: RequestContext, steps: readonly ParsedStep[]): Promise<void> {
   const { api, principal, request } = context
   if (!api.rateLimit) return
-  const key = principal ? principalKey(principal.id) : addressKey(request.address)
   for (const { method } of steps.slice(1))
     context.limitHeaders = await countAgainstLimits(
       api.rateLimit,
-      key,
+      principal,
+      request.address,
       isSafe(method) ? 'reads' : 'writes',
     )
 }
