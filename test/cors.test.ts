@@ -295,3 +295,60 @@ describe('invalid options are TypeErrors', () => {
     }
   })
 })
+
+describe('open by a function', () => {
+  const PREVIEW = 'https://app-12.example'
+  const origins = (origin: string) => {
+    if (origin.includes('fails')) throw new Error('no')
+    return origin === 'null' || /^https:\/\/app-\d+\.example$/.test(origin)
+  }
+  eachHandler(
+    () => withThings({ cors: { origins, credentials: true } }),
+    (handler, made) => {
+      it('the origins that it allows have the headers, and every answer varies', async () => {
+        for (const [origin, allowed] of [
+          [PREVIEW, true],
+          ['https://app-x.example', false],
+          ['https://fails.example', false],
+          ['null', false],
+          ['x y', false],
+          [undefined, false],
+        ] as const) {
+          for (const target of ['/things', '/nothing']) {
+            const init = { headers: origin === undefined ? {} : { origin } }
+            const { headers } = await handler.request(made().path(target), init)
+            expect(listOf(headers, 'vary')).toContain('Origin')
+            expect(headers.get('access-control-allow-origin')).toBe(allowed ? origin : null)
+            expect(headers.get('access-control-allow-credentials')).toBe(allowed ? 'true' : null)
+          }
+        }
+      })
+
+      it('their pages may write with cookies, others may not', async () => {
+        for (const [origin, status] of [
+          [PREVIEW, 201],
+          ['https://app-x.example', 403],
+          ['null', 403],
+        ] as const) {
+          const init = {
+            method: 'POST',
+            json: { name: origin },
+            headers: { origin, cookie: 'a=b' },
+          }
+          expect((await handler.request('/things', init)).status).toBe(status)
+        }
+      })
+    },
+  )
+
+  it('without credentials it may allow null; a promise allows nothing', async () => {
+    const ask = async (allows: (origin: string) => boolean) => {
+      const { api } = await withThings({ cors: { origins: allows } })
+      const init = { headers: { origin: 'null' } }
+      const answer = await api.fetch(new Request('https://api.example/things', init))
+      return answer.headers.get('access-control-allow-origin')
+    }
+    expect(await ask(() => true)).toBe('null')
+    expect(await ask((async () => true) as never)).toBeNull()
+  })
+})

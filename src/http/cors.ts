@@ -3,6 +3,7 @@
 import {
   BOOLEAN,
   checkOptions,
+  FUNCTION,
   HEADER_NAME,
   listOf,
   type Rule,
@@ -13,9 +14,16 @@ import type { HeaderList } from './message.ts'
 
 /** Which pages of other origins may call the api (Fetch §3.2). */
 export interface CorsOptions {
-  /** Origins whose pages may read responses: `*` (the default) for any, or a list; `[]` for none. */
-  readonly origins?: '*' | readonly string[] | undefined
-  /** Whether a browser may send cookies and credentials. Never with `*`. Default false. */
+  /**
+   * Origins whose pages may read responses: `*` (the default) for any, or a list; `[]` for none. A function says it of each:
+   * `origin => /^https:\/\/app-[a-z0-9]+\.example$/.test(origin)`, anchored at both ends. Anything but `true` allows nothing, a
+   * promise and an error too.
+   */
+  readonly origins?: '*' | readonly string[] | ((origin: string) => boolean) | undefined
+  /**
+   * Whether a browser may send cookies and credentials. Never with `*`, and never for the origin `null` unless a list names
+   * it. Default false.
+   */
   readonly credentials?: boolean | undefined
   /** How many seconds a browser may keep the response to a preflight. Default 600. */
   readonly maxAge?: number | undefined
@@ -26,7 +34,7 @@ export interface CorsOptions {
 /** The options checked, and the headers printed once. */
 export interface Cors {
   /** The headers of every response: the same for all origins, or by allowed origin. */
-  readonly origins: '*' | ReadonlyMap<string, HeaderList>
+  readonly origins: '*' | Pick<ReadonlyMap<string, HeaderList>, 'get' | 'has'>
   /** Whether pages of listed origins may send cookies, and keep them. */
   readonly credentials: boolean
   /** The headers of every response that do not depend on the origin. */
@@ -61,8 +69,8 @@ const ORIGIN: Rule = {
 
 const RULES: Rules<CorsOptions> = {
   origins: {
-    wanted: '"*" or a list of origins, such as https://app.example',
-    fits: value => value === '*' || listOf(ORIGIN).fits(value),
+    wanted: '"*", a list of origins, such as https://app.example, or a function',
+    fits: value => value === '*' || listOf(ORIGIN).fits(value) || FUNCTION.fits(value),
   },
   credentials: BOOLEAN,
   maxAge: wholeFrom(0),
@@ -91,10 +99,24 @@ export function buildCors(options: CorsOptions = {}): Cors {
   }
   const shared = ['Access-Control-Expose-Headers', EXPOSED]
   if (credentials) shared.push('Access-Control-Allow-Credentials', 'true')
-  const byOrigin = new Map(
-    origins.map(origin => [origin, ['Access-Control-Allow-Origin', origin, ...shared]]),
-  )
+  const print = (origin: string) => ['Access-Control-Allow-Origin', origin, ...shared]
+  if (typeof origins === 'function') {
+    const has = (origin: string) => isAllowed(origins, origin, credentials)
+    const get = (origin: string) => (has(origin) ? print(origin) : undefined)
+    return { origins: { has, get }, credentials, common: [], preflight }
+  }
+  const byOrigin = new Map(origins.map(origin => [origin, print(origin)]))
   return { origins: byOrigin, credentials, common: [], preflight }
+}
+
+/** Whether a function allows an origin. Any sandboxed page has the origin `null`. */
+function isAllowed(allows: (origin: string) => boolean, origin: string, credentials: boolean) {
+  if (!ORIGIN.fits(origin) || (credentials && origin === 'null')) return false
+  try {
+    return allows(origin) === true
+  } catch {
+    return false // it is asked for answers to errors too
+  }
 }
 
 /** Finds the headers for a request from `origin`; none for an origin that is not allowed. */
