@@ -4,7 +4,7 @@
 //
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection"). So does one that has
-// `'` in front of these already: a reader takes exactly one off.
+// `'` in front of these already: a reader takes exactly one off. A telephone number, `+` and 7 to 15 digits (E.164), is none.
 
 import { findDigits, printJson, withDigits } from '../base/exact-numbers.ts'
 import { memoize } from '../base/memoize.ts'
@@ -104,6 +104,7 @@ function printCell(value: Json | undefined, json: boolean): string {
 
 function printText(text: string): string {
   if (text === '') return '""'
+  if (/^\+\d{7,15}$/.test(text)) return text
   return quote(/^'*[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text)
 }
 

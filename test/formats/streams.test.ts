@@ -234,7 +234,8 @@ describe('CSV', () => {
     await fc.assert(
       fc.asyncProperty(text, async value => {
         const rows = parseCsv(await printOne(value))
-        const formula = /^[=+\-@\t\r\n＝＋－＠]/.test(value.replace(/^'+/, ''))
+        const isNumber = /^\+\d{7,15}$/.test(value)
+        const formula = !isNumber && /^[=+\-@\t\r\n＝＋－＠]/.test(value.replace(/^'+/, ''))
         const guarded = formula ? `'${value}` : value
         expect(rows).toEqual([
           ['text', 'other'],
@@ -258,6 +259,13 @@ describe('CSV', () => {
 
   const cells: [Json, string][] = [
     ['=1+1', "'=1+1"],
+    ['+491234567', '+491234567'],
+    ['+123456789012345', '+123456789012345'],
+    ["'+491234567", "''+491234567"],
+    ['+1234567890123456', "'+1234567890123456"],
+    ['+123456', "'+123456"],
+    ['+1234567+1', "'+1234567+1"],
+    ['+12345678\n', `"'+12345678\n"`],
     ["'=1+1", "''=1+1"],
     ["''=1", "'''=1"],
     ["'a", "'a"],
