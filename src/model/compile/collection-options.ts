@@ -153,6 +153,8 @@ type FiltersOf<D extends Def> =
     ? Readonly<Record<string, unknown>>
     : Where<DefStored<D> & Referred<keyof DefStored<D>>>
 
+type ThroughWith<Field, Policy> = { readonly through: Field; readonly and?: Policy | undefined }
+
 /** What fields refer to, by the default names. The types of those items are not known here. */
 type Referred<Field> = {
   readonly [F in Field as Exclude<RelationName<F, unknown>, Field>]: Readonly<
@@ -267,9 +269,6 @@ export interface CollectionOptions<
    */
   readonly visible?:
     | RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>
-    | {
-        readonly through: NoInfer<FieldOf<S>>
-        readonly and?: RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>> | undefined
-      }
+    | ThroughWith<NoInfer<FieldOf<S>>, RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>>
     | undefined
 }
