@@ -291,7 +291,7 @@ describe('a TypeError for what the types refuse', () => {
     ['what is no collection', { collections: [{}] }, /collections must be .* by defineCollection/],
     ['a format by its name', { formats: ['json'] }, /formats must be .* a format, such as json/],
     ['an unknown option of cors', { cors: { origin: '*' } }, /cors: .*did you mean "origins"\?/],
-    ['an origin alone', { cors: { origins: 'http://a' } }, /origins must be "\*" or a list/],
+    ['an origin alone', { cors: { origins: 'http://a' } }, /origins must be "\*", a list/],
     [
       'a scheme whose headers are none',
       { schemes: [{ ...basic({ verify: () => undefined }), name: 'Own', headers: ['*'] }] },
