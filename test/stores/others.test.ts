@@ -107,9 +107,9 @@ describe.each([
     ])
     const unnamed = await ask('POST', '/cars', { color: 'A', name: 'b' })
     expect(unnamed.status).toBe(409)
-    expect(JSON.parse(unnamed.text).errors).toEqual([
-      { message: 'Another item has the same values', code: 409, type: 'not_unique' },
-    ])
+    // An index of an expression may name the fields that it is about.
+    expect(JSON.parse(unnamed.text).errors).toMatchObject([{ code: 409, type: 'not_unique' }])
+    expect(unnamed.text).toMatch(/"Another item has the same (?:values|color)"/)
     await close()
   })
 })
