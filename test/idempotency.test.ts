@@ -190,7 +190,8 @@ describe('Idempotency-Key', () => {
           status: 409,
           json: { errors: [{ code: 409, type: 'idempotency_key' }] },
         })
-        expect(meanwhile.headers.get('retry-after')).toBe('1')
+        // What is left of a claim that was just made.
+        expect(Number(meanwhile.headers.get('retry-after'))).toBeGreaterThan(1)
         expect(await post(path, { name: 'x' }, 'k')).toMatchObject({ status: 422 })
         made().release()
         const { status, text } = await first

@@ -82,6 +82,7 @@ export const HEAVY: readonly string[] = named([
   'blobs/sweep',
   'cli/hostile',
   'cli/types',
+  'claims',
   'client/answers',
   'client/hover',
   'client/others',

@@ -12,6 +12,7 @@ import type { CallScope, OperationContext } from './context.ts'
 import { createFind, resolveCollection } from './resolve-collection.ts'
 import { RunningTransaction } from './running-transaction.ts'
 import { requireOutside } from './work-context.ts'
+import { findClaim } from './write/live-claims.ts'
 
 const RULES: Rules<TransactionOptions> = { of: ANYTHING, principal: ANYTHING, signal: ANYTHING }
 
@@ -53,15 +54,15 @@ async function runWork<R>(
  * @param outer the transaction that it is part of, if there is one.
  */
 export function runInTransaction<R>(
-  { runtime, target, request }: OperationContext,
+  context: OperationContext,
   outer: RunningTransaction | undefined,
   work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
+  const { runtime, target, request } = context
   const { version, collection: own } = target
-  return transact(
-    { runtime, version, own, transaction: outer, request, signal: request.signal },
-    work,
-  )
+  const scope = { runtime, version, own, transaction: outer, request, signal: request.signal }
+  const claim = outer ? undefined : findClaim(context)
+  return claim ? claim.pause(() => transact(scope, work)) : transact(scope, work)
 }
 
 async function transact<R>(

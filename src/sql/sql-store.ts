@@ -218,6 +218,9 @@ class SqlStore extends TableCalls implements Store {
   readonly claim: Required<Store>['claim'] = (...input) =>
     this.use(({ records }, on) => records.claim(on, ...input))
 
+  readonly renew: Required<Store>['renew'] = (...input) =>
+    this.use(({ records }, on) => records.renew(on, ...input))
+
   readonly transaction: Required<Store>['transaction'] = async (stores, work, call = {}) => {
     const participants = stores.map(each => {
       if (each instanceof SqlStore && each.database === this.database) return each

@@ -17,6 +17,7 @@ export {
 } from '../store/errors.ts'
 export { type Filter, type FilterLeaf, type Operator, toConjunction } from '../store/filter.ts'
 export type { Aggregate, DatePart, Group, Grouping, GroupKey } from '../store/groups.ts'
+export type { IdempotencyRecord } from '../store/idempotency-record.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export { toPage } from '../store/page.ts'
 export { foldText, searchWords } from '../store/search.ts'
@@ -34,7 +35,6 @@ export { mergeShapes } from '../store/shapes.ts'
 export {
   type EachLimit,
   type Id,
-  type IdempotencyRecord,
   type Identity,
   type KeySlice,
   type ListOptions,

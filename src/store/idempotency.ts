@@ -1,10 +1,11 @@
 // Idempotency records in memory.
 import type { Json } from '../base/values.ts'
 import { UnavailableError } from './errors.ts'
-import type { IdempotencyRecord, KeepOptions } from './store.ts'
+import type { IdempotencyRecord } from './idempotency-record.ts'
+import type { KeepOptions } from './store.ts'
 
-/** How long the claim of an idempotency key lasts, and how long its answer is kept by default; milliseconds. */
-export const CLAIM_TTL_MS = 60_000
+/** How long the claim of an idempotency key lasts without a renewal, and its answer is kept by default; milliseconds. */
+export const CLAIM_TTL_MS = 10_000
 export const RECORD_TTL_MS = 86_400_000
 
 interface Claim {
@@ -45,9 +46,22 @@ export function createIdempotencyRecords(clock = () => performance.now(), max = 
       if (done && clock() < done.until)
         return { state: 'done', fingerprint: done.fingerprint, answer: done.answer }
       const running = claims.get(key)
-      if (running) return { state: 'running', fingerprint: running.fingerprint }
-      claims.set(key, { fingerprint, until: clock() + CLAIM_TTL_MS })
-      return { state: 'new' }
+      if (running) {
+        const { fingerprint, until } = running
+        return { state: 'running', fingerprint, rest: until - clock() }
+      }
+      const until = clock() + CLAIM_TTL_MS
+      claims.set(key, { fingerprint, until })
+      return { state: 'new', claim: until }
+    },
+    renew(key: string, claim: number): number | undefined {
+      const running = claims.get(key)
+      if (running?.until !== claim) return undefined
+      const until = clock() + CLAIM_TTL_MS
+      // Behind those that end before it.
+      claims.delete(key)
+      claims.set(key, { fingerprint: running.fingerprint, until })
+      return until
     },
     /** @throws UnavailableError for a key without a claim: another request may have it. */
     requireClaim(key: string): void {
@@ -56,6 +70,7 @@ export function createIdempotencyRecords(clock = () => performance.now(), max = 
     },
     complete(key: string, answer: Json | undefined, options?: KeepOptions): void {
       const claim = claims.get(key)
+      if (answer === undefined && (options?.claim ?? claim?.until) !== claim?.until) return
       claims.delete(key)
       if (!claim || answer === undefined) return
       const until = clock() + (options?.keepFor ?? RECORD_TTL_MS)

@@ -12,6 +12,7 @@ type Records = ReturnType<typeof createIdempotencyRecords>
 /** Keeps nothing: each key is new. */
 const NO_RECORDS: Records = {
   claim: () => ({ state: 'new' }),
+  renew: () => undefined,
   requireClaim: () => {},
   complete: () => {},
   clear: () => {},
@@ -88,6 +89,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     ...(store.updateAll && { updateAll: store.updateAll.bind(store) }),
     ...(store.deleteAll && { deleteAll: store.deleteAll.bind(store) }),
     claim: records.claim,
+    renew: records.renew,
     complete: records.complete,
     open: async () => store.open?.(),
     close() {

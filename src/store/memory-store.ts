@@ -173,6 +173,11 @@ export class MemoryStore implements Store {
     return this.#records.claim(key, fingerprint)
   }
 
+  readonly renew: Required<Store>['renew'] = (key, claim) => {
+    this.#open()
+    return this.#records.renew(key, claim)
+  }
+
   readonly complete: Required<Store>['complete'] = (key, answer, options) => {
     this.#open(options)
     this.#complete(key, answer, options)

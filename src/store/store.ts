@@ -6,6 +6,7 @@ import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Group, Grouping } from './groups.ts'
+import type { IdempotencyRecord } from './idempotency-record.ts'
 import type { FilterSet, Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
@@ -132,10 +133,12 @@ export interface EachLimit {
   readonly all: number
 }
 
-/** Options of what keeps the answer of an idempotency key. */
+/** Options of what completes an idempotency key. */
 export interface KeepOptions extends StoreOptions {
   /** How long the answer is kept, in milliseconds. Default: a day. */
   readonly keepFor?: number | undefined
+  /** Frees the key only if it has this claim. */
+  readonly claim?: number | undefined
 }
 
 /** Options of a write to a store. */
@@ -153,14 +156,6 @@ export interface StoreWriteOptions extends KeepOptions {
 export function throwIfAborted(options: StoreOptions | undefined): void {
   if (options?.aborted !== false) options?.signal?.throwIfAborted()
 }
-
-/** The state of an idempotency key when `claim` looked. */
-export type IdempotencyRecord =
-  /** The key is now claimed: the caller does the work and ends with `create` or `complete`. */
-  | { readonly state: 'new' }
-  /** Another request does the work at this moment. */
-  | { readonly state: 'running'; readonly fingerprint: string }
-  | { readonly state: 'done'; readonly fingerprint: string; readonly answer: Json }
 
 /** Keeps the items of a collection. A method may return its result at once, or a promise of it. */
 export interface Store {
@@ -350,13 +345,18 @@ export interface Store {
   ): Awaitable<boolean>
 
   /**
-   * Claims an idempotency key, in one step. A claim that is never completed ends after a minute; an
-   * answer is kept for as long as the write asks. Needed where `idempotency` is `store`, as `complete` is.
+   * Claims an idempotency key, in one step, for 10 s; without `renew` for a minute. Needed if `idempotency` is `store`.
    * @param key opaque, at most 64 characters.
    * @param fingerprint of the request: kept with the key and returned with its record.
    * @example const { state } = (await store.claim?.('key', 'fingerprint')) ?? { state: 'new' }
    */
   claim?(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
+
+  /**
+   * Renews a claim for another 10 s, in one step: `undefined` if the key has its answer or not this claim, else the new claim.
+   * @example const next = await store.renew?.('key', 1760000010000)
+   */
+  renew?(key: string, claim: number): Awaitable<number | undefined>
 
   /**
    * Keeps the answer of a claimed key; without an answer (the work failed) the key is free again.

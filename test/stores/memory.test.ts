@@ -207,38 +207,38 @@ describe('a store in memory', () => {
     expect(() => store.get(1)).toThrow(UnavailableError)
   })
 
-  test('frees a claim after a minute and an answer after a day, and keeps only so many', () => {
+  test('frees a claim after ten seconds and an answer after a day, and keeps only so many', () => {
     let now = 0
     const records = createIdempotencyRecords(() => now, 3)
     records.claim('a', 'p')
-    now = 59_999
+    now = 9_999
     expect(records.claim('a', 'p')).toMatchObject({ state: 'running' })
-    now = 60_000
-    expect(records.claim('a', 'p')).toEqual({ state: 'new' })
+    now = 10_000
+    expect(records.claim('a', 'p')).toMatchObject({ state: 'new' })
     records.complete('a', 1)
     now += 86_399_999
     expect(records.claim('a', 'p')).toMatchObject({ state: 'done', answer: 1 })
     now += 1
-    expect(records.claim('a', 'p')).toEqual({ state: 'new' })
+    expect(records.claim('a', 'p')).toMatchObject({ state: 'new' })
     for (const key of ['b', 'c', 'd', 'e']) {
       records.claim(key, 'p')
       records.complete(key, 1)
     }
-    expect(records.claim('b', 'p')).toEqual({ state: 'new' })
+    expect(records.claim('b', 'p')).toMatchObject({ state: 'new' })
     expect(records.claim('e', 'p')).toMatchObject({ state: 'done' })
   })
 
-  test('frees a claim after a minute, also where the clock is set back', async () => {
+  test('frees a claim after ten seconds, also where the clock is set back', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] })
     try {
       const store = toKeyedStore(memoryStore())
       store.attach(SHAPE)
       await store.claim('a', 'p')
       vi.setSystemTime(Date.now() - 3_600_000)
-      vi.advanceTimersByTime(59_999)
+      vi.advanceTimersByTime(9_999)
       expect(await store.claim('a', 'p')).toMatchObject({ state: 'running' })
       vi.advanceTimersByTime(1)
-      expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+      expect(await store.claim('a', 'p')).toMatchObject({ state: 'new' })
     } finally {
       vi.useRealTimers()
     }

@@ -163,7 +163,7 @@ export function twoServers(open: () => Promise<Served>): TwoServers {
           ledger.kept.add(model)
           break
         }
-        // A key whose first request was cut off is free again after a minute: go on with the next.
+        // A key whose first request was cut off is free again after ten seconds: go on with the next.
         if (status === 409) break
       }
     }

@@ -207,22 +207,22 @@ describe('a SQLite file', () => {
     for (const store of stores) await store.close()
   })
 
-  test('forgets claims after a minute and answers after a day', async () => {
+  test('forgets claims after ten seconds and answers after a day', async () => {
     let now = 1e12
     const store = toKeyedStore(
       sqlStore({ db: await openDatabase(), create: true, clock: () => now }),
     )
     store.attach(SHAPE)
     await store.claim('a', 'p')
-    now += 59_999
+    now += 9_999
     expect(await store.claim('a', 'p')).toMatchObject({ state: 'running' })
     now += 1
-    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+    expect(await store.claim('a', 'p')).toMatchObject({ state: 'new' })
     await store.complete('a', { x: 1 })
     now += 86_399_999
     expect(await store.claim('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
     now += 1
-    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+    expect(await store.claim('a', 'p')).toMatchObject({ state: 'new' })
     await store.close()
   })
 

@@ -27,7 +27,7 @@ import { type Call, runCall } from './run-call.ts'
 import { trackCalls } from './track-calls.ts'
 
 /** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
-const MAX_CHANGES = 100
+const MAX_CHANGES = 10
 const MAX_WAIT_MS = 100
 
 const WHOLE_COLLECTION: Call['place'] = { kind: 'collection' }

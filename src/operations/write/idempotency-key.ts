@@ -8,11 +8,13 @@ import { toWhole } from '../../model/compile/compile-views.ts'
 import { printPath } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import type { Id, IdempotencyRecord, Stored, StoreWriteOptions } from '../../store/store.ts'
+import type { IdempotencyRecord } from '../../store/idempotency-record.ts'
+import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
 import { toAnswer } from '../../store/written.ts'
 import type { OperationContext, OperationResult } from '../context.ts'
 import { findVisible } from '../items.ts'
 import type { RunningTransaction } from '../running-transaction.ts'
+import { completeKey, LiveClaim } from './live-claims.ts'
 import {
   addReturnApplied,
   buildChangedResult,
@@ -58,12 +60,10 @@ export async function keepAnswer(
 ): Promise<void> {
   const store = context.storeOf(context.target.collection, transaction)
   const keepFor = context.api.limits.keyTime
-  try {
-    await store.complete(key, isSmall(context, answer) ? answer : [], { keepFor })
-  } catch (error) {
-    if (transaction) throw error
-    // The work is done: after a failure the client would repeat it. The key is refused until its claim ends.
-  }
+  const kept = isSmall(context, answer) ? answer : []
+  if (transaction) await store.complete(key, kept, { keepFor })
+  // The work is done: after a failure the client would repeat it.
+  else await completeKey(store, key, kept, { keepFor })
 }
 
 function isSmall({ api }: OperationContext, value: Json): boolean {
@@ -169,17 +169,21 @@ export async function runOncePerKey(
     record = await claim()
   }
   if (record.state !== 'new') return replay(findAnswer(record, fingerprint))
+  const claimed = new LiveClaim(store, key, record.claim, context)
   try {
-    return await work(key)
+    const result = await work(key)
+    claimed.end()
+    return result
   } catch (error) {
-    try {
-      // A key that has its answer by now keeps it.
-      await store.complete(key, undefined)
-    } catch {
-      // The client must get the error of the work; the key is free again in a minute.
-    }
+    // A key that has its answer by now keeps it.
+    await claimed.free()
     throw error
   }
+}
+
+/** Prints the rest of a claim in whole seconds. */
+function printRest(rest = 1): string {
+  return String(Math.max(1, Math.ceil(rest / 1000)))
 }
 
 function findAnswer(
@@ -193,7 +197,9 @@ function findAnswer(
   }
   if (record.state === 'running') {
     const message = 'The first request with this Idempotency-Key is still running'
-    throw new HttpError(409, [{ message, ...issue }], { headers: ['Retry-After', '1'] })
+    throw new HttpError(409, [{ message, ...issue }], {
+      headers: ['Retry-After', printRest(record.rest)],
+    })
   }
   return record.answer
 }

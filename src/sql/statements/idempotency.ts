@@ -3,11 +3,12 @@
 import type { Json } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import { CLAIM_TTL_MS, RECORD_TTL_MS } from '../../store/idempotency.ts'
-import type { IdempotencyRecord, KeepOptions, StoreOptions } from '../../store/store.ts'
+import type { IdempotencyRecord } from '../../store/idempotency-record.ts'
+import type { KeepOptions, StoreOptions } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY } from '../databases/table-names.ts'
-import { compile, type Runner, type StatementSession } from '../session/runner.ts'
+import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 
 const table = sql.table(IDEMPOTENCY)
 
@@ -27,19 +28,17 @@ export function createRecords(
 ) {
   let swept = Number.NEGATIVE_INFINITY
   const is = (key: string) => sql`name = ${name} and key = ${key}`
+  const isRunning = (key: string, claim?: number) =>
+    sql`${is(key)} and answer is null${claim === undefined ? sql`` : sql` and expires_at = ${claim}`}`
 
   /** The time so many milliseconds from now. */
   function after(milliseconds: number): Fragment {
     return clock ? sql`${clock() + milliseconds}` : sql`${database.now} + ${sql.lit(milliseconds)}`
   }
 
-  function updateAnswer(
-    key: string,
-    answer: Json,
-    { keepFor = RECORD_TTL_MS }: KeepOptions,
-  ): Fragment {
-    const until = after(keepFor)
-    return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${is(key)} and answer is null`
+  function updateAnswer(key: string, answer: Json, options: KeepOptions): Fragment {
+    const until = after(options.keepFor ?? RECORD_TTL_MS)
+    return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${isRunning(key)}`
   }
 
   /**
@@ -73,23 +72,32 @@ export function createRecords(
       const now = after(0)
       if (performance.now() >= swept + SWEEP_INTERVAL_MS) {
         swept = performance.now()
-        await write(sql`delete from ${table} where expires_at <= ${now}`)
+        // Not a claim that has just ended: nobody may have it yet.
+        await write(sql`delete from ${table} where expires_at <= ${after(-SWEEP_INTERVAL_MS)}`)
       }
       for (;;) {
         // One statement claims: of several at the same time, one changes a row and has the key.
         const claimed = await write(
-          sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${fingerprint}, ${after(CLAIM_TTL_MS)}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`,
+          sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${fingerprint}, ${after(CLAIM_TTL_MS)}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning expires_at as claim`,
         )
-        if (claimed.rows.length > 0) return { state: 'new' }
+        const [row] = claimed.rows
+        if (row) return { state: 'new', claim: Number(row.claim) }
         // By `write` too: a read may go to another connection, and this one must see the key.
-        const find = sql`select fingerprint, answer from ${table} where ${is(key)}`
+        const find = sql`select fingerprint, answer, expires_at - (${now}) as rest from ${table} where ${is(key)}`
         const [known] = (await write(find)).rows
+        if (known) return toRecord(known)
         // Freed in between: claim it again.
-        if (!known) continue
-        const record = { fingerprint: String(known.fingerprint) }
-        if (typeof known.answer !== 'string') return { state: 'running', ...record }
-        return { state: 'done', ...record, answer: JSON.parse(known.answer) }
       }
+    },
+    /** Renews a claim: only its owner knows when it was to end. */
+    async renew(
+      session: StatementSession,
+      key: string,
+      claim: number,
+    ): Promise<number | undefined> {
+      const renew = sql`update ${table} set expires_at = ${after(CLAIM_TTL_MS)} where ${isRunning(key, claim)} returning expires_at as claim`
+      const { rows } = await session.write(run => run.run(compile(database, renew)), {}, true)
+      return rows[0] && Number(rows[0].claim)
     },
     /**
      * Keeps the answer of a claimed key; without an answer the key is free again.
@@ -101,7 +109,7 @@ export function createRecords(
       answer: Json | undefined,
       options: KeepOptions = {},
     ): Promise<void> {
-      const free = sql`delete from ${table} where ${is(key)} and answer is null`
+      const free = sql`delete from ${table} where ${isRunning(key, options.claim)}`
       const write = async (runner: Runner) => {
         if (answer !== undefined && runner.apart) return keepAnswer(key, answer, runner, options)
         await runner.run(
@@ -111,4 +119,11 @@ export function createRecords(
       await session.write(write, options, true)
     },
   }
+}
+
+function toRecord({ fingerprint, answer, rest }: Row): IdempotencyRecord {
+  const record = { fingerprint: String(fingerprint) }
+  return typeof answer === 'string'
+    ? { state: 'done', ...record, answer: JSON.parse(answer) }
+    : { state: 'running', ...record, rest: Number(rest) }
 }
