@@ -349,6 +349,8 @@ function buildShape(options: Declaration): Shape {
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
   const { parents, references, relation, unique = [], indexes = [] } = options
   const searched = readSearchOption(options)
+  const roles = Object.entries(options.fields ?? {})
+  const readOnly = roles.filter(([, role]) => role === 'readOnly').map(([property]) => property)
   const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => {
       const paths = typeof set === 'string' ? [set] : set
@@ -374,6 +376,7 @@ function buildShape(options: Declaration): Shape {
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),
     ...(searched?.fold && { search: searched.fields }),
+    ...(readOnly.length > 0 && { readOnly }),
   }
   return Object.freeze(shape)
 }

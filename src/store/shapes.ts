@@ -19,6 +19,9 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
   const createdAt = one.createdAt ?? other.createdAt
   const updatedAt = one.updatedAt ?? other.updatedAt
+  const readOnly = [...(one.readOnly ?? []), ...(other.readOnly ?? [])].filter(name =>
+    [one, other].every(each => !each.fields.has(name) || each.readOnly?.includes(name)),
+  )
   return {
     name: one.name,
     identity: one.identity,
@@ -35,6 +38,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     ...((one.search || other.search) && {
       search: [...new Set([...(one.search ?? []), ...(other.search ?? [])])],
     }),
+    ...(readOnly.length > 0 && { readOnly: [...new Set(readOnly)] }),
   }
 }
 

@@ -54,6 +54,8 @@ export interface Shape {
   readonly indexes: readonly (readonly string[])[]
   /** Dotted paths of the texts that searches compare folded; absent where there are none. */
   readonly search?: readonly string[] | undefined
+  /** The names of the read-only fields, whose values no client sends; absent where there are none. */
+  readonly readOnly?: readonly string[] | undefined
 }
 
 /** A field whose values are ids of the items of another store in the same database, and what their deletion does. */
