@@ -128,6 +128,7 @@ export const HEAVY: readonly string[] = named([
   'spec/cache',
   'spec/linters',
   'spec/unusual-requests',
+  'stores/filled',
   'stores/keys',
   'stores/memory',
   'stores/node-sqlite',

@@ -10,7 +10,8 @@ import { Session } from './session/session.ts'
 import { findSharedDatabase } from './session/shared-database.ts'
 import { readCatalog } from './table/catalog.ts'
 import { addColumn, extraStatements, tableStatements } from './table/create-table.ts'
-import { TableMapping, type TableMappingOptions } from './table/table-mapping.ts'
+import type { TableMappingOptions } from './table/mapping-options.ts'
+import { TableMapping } from './table/table-mapping.ts'
 /**
  * Prints the statements that create the table, its indexes, and the trigger that renews the version of a row which
  * other programs change. An index ends in the id. One on a path inside

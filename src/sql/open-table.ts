@@ -17,6 +17,7 @@ import { TableWalk } from './statements/table-walk.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { buildUpdateAll } from './statements/update-all.ts'
+import { adviseGenerated, adviseNarrow, adviseUnwritable, listUnwritable } from './table/advise.ts'
 import type { TableMapping } from './table/table-mapping.ts'
 
 /** The operations on a table, once its catalog is read. */
@@ -64,12 +65,14 @@ export async function openTable(
   const isUnfolded = !options.migrate && (await unfolded.exist(session))
   const isExact = catalog.isExact(mapping, 'change')
   const unfilled = catalog.listUnfilled(mapping)
+  const unwritable = listUnwritable(mapping)
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
   const locked = new LockedRows(mapping, catalog.listUnserved(mapping))
-  const rows = new RowAccess(mapping, records, locked, isExact, clock)
+  const changesLater = catalog.changesLater(mapping, 'changed')
+  const rows = new RowAccess(mapping, records, locked, { isExact, changesLater }, clock)
   const totals = new Totals(mapping, rememberTotals && catalog.tellsChanges, walk)
   const reads = new PageReader(mapping, totals, walk)
   return {
@@ -77,13 +80,17 @@ export async function openTable(
     records,
     target: catalog.targetOf(mapping),
     kept,
-    takesCreates: unfilled.length === 0,
+    takesCreates: unfilled.length === 0 && unwritable.length === 0,
     databaseMessages: options.databaseMessages === true,
     advice: [
       ...advice,
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
       ...adviseTimes(catalog.listForeignTimes(mapping), mapping),
+      ...adviseUnwritable(unwritable, mapping),
+      ...adviseGenerated(mapping),
+      // A trigger may fill them in.
+      ...(catalog.mayAlter(mapping, 'insert') ? [] : adviseNarrow(mapping)),
     ],
     rows,
     creates: new Creates(
@@ -93,6 +100,7 @@ export async function openTable(
         isExact: catalog.isExact(mapping, 'insert'),
         insertsAll: catalog.insertsAll,
         mayKeep: catalog.mayAlter(mapping, 'skip'),
+        changesLater: catalog.changesLater(mapping, 'inserted'),
       },
       clock,
     ),

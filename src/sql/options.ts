@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { BOOLEAN, FUNCTION, having, needed, oneOf, type Rules, wholeFrom } from '../options.ts'
 import type { DatabaseName } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
-import { TABLE_MAPPING_RULES, type TableMappingOptions } from './table/table-mapping.ts'
+import { TABLE_MAPPING_RULES, type TableMappingOptions } from './table/mapping-options.ts'
 
 /** What `sqlStore` takes. */
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {

@@ -3,7 +3,8 @@
 import type { Shape, Store, StoreReference } from '../store/store.ts'
 import type { DatabaseName, ForeignKey, KeyTarget } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
-import { TableMapping, type TableMappingOptions } from './table/table-mapping.ts'
+import type { TableMappingOptions } from './table/mapping-options.ts'
+import { TableMapping } from './table/table-mapping.ts'
 
 /** A store as its table is made. */
 export interface StoreDescription {

@@ -152,7 +152,7 @@ async function lookAtTable(
     return { next: addColumns(missing, blank) }
   }
   const map = (folded: readonly string[]) =>
-    new TableMapping(shape, database, options, catalog.typeOf, keys, folded)
+    new TableMapping(shape, database, options, catalog, keys, folded)
   const mapping = map(catalog.folded)
   // Before the indexes: one on a missing column would be an error of the database.
   catalog.check(mapping)

@@ -27,10 +27,7 @@ export interface Stored {
 export interface Identity {
   /** The name of the identifying field. */
   readonly name: string
-  /**
-   * `uuid`: UUIDv7 made by the store. `integer`: counted by the store from 1. `text`: chosen by the
-   * client, or a UUIDv7 of the store if the client leaves it out.
-   */
+  /** `uuid`: a UUIDv7 of the store. `integer`: counted by it from 1. `text`: chosen by the client, else a UUIDv7. */
   readonly kind: 'uuid' | 'integer' | 'text'
   /** Whether ids that the store makes become visible in their order; absent: they do. A store may always have it so. */
   readonly ordered?: false | undefined

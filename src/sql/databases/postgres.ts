@@ -103,13 +103,21 @@ const CATALOG = sql.raw(`select a.attname as name,
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) || coalesce(' ' || (select json_agg(e.enumlabel order by e.enumsortorder)::text from pg_enum as e where e.enumtypid = base.type), '')
     from base where base.next = 0) as type,
-  a.attnotnull and not a.atthasdef and a.attidentity = '' as is_required,
+  (with recursive base (type, next) as (select t.oid, t.typbasetype union all
+    select b.oid, b.typbasetype from base join pg_type as b on b.oid = base.next)
+    select format_type(base.type, -1) from base where base.next = 0) as bare_type,
+  a.attnotnull and not a.atthasdef and t.typdefault is null and a.attidentity = '' as is_required, a.attnotnull or t.typnotnull as is_not_null,
+  case when a.attidentity = 'd' then format('nextval(%L)', pg_get_serial_sequence(format('%s', c.oid::regclass), a.attname))
+    else coalesce((select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef as d where d.adrelid = c.oid and d.adnum = a.attnum), pg_get_expr(t.typdefaultbin, 0)) end as preset,
+  a.attgenerated <> '' or a.attidentity = 'a' as is_generated, c.relkind = 'v' as is_view,
+  c.relkind not in ('v', 'm') or pg_column_is_updatable(c.oid, a.attnum, true) as is_writable,
   has_column_privilege(c.oid, a.attnum, 'select') as is_readable,
-  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', fired.name, 'text', fired.text, 'events', array_remove(array[case when fired.inserts then 'insert' end, case when fired.skips then 'skip' end, case when fired.changes then 'change' end], null)))::text
-    from (select g.tgname as name, p.prosrc as text, g.tgtype & 4 > 0 as inserts, g.tgtype & 4 > 0 and g.tgtype & 66 > 0 as skips, g.tgtype & 56 > 0 as changes
+  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', fired.name, 'text', fired.text, 'events', array_remove(array[case when fired.inserts then 'insert' end, case when fired.skips then 'skip' end, case when fired.changes then 'change' end, case when fired.inserted then 'inserted' end, case when fired.changed then 'changed' end], null)))::text
+    from (select g.tgname as name, p.prosrc as text, g.tgtype & 4 > 0 as inserts, g.tgtype & 4 > 0 and g.tgtype & 66 > 0 as skips, g.tgtype & 56 > 0 as changes,
+        g.tgtype & 4 > 0 and g.tgtype & 2 = 0 as inserted, g.tgtype & 16 > 0 and g.tgtype & 2 = 0 as changed
       from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where not g.tgisinternal and g.tgrelid in (
         with recursive part (id) as (select c.oid union all select i.inhrelid from part join pg_inherits as i on i.inhparent = part.id) select id from part)
-      union all select w.rulename, '', w.ev_type = '3', w.ev_type = '3', w.ev_type in ('2', '4') from pg_rewrite as w where w.ev_class = c.oid and w.ev_type <> '1') as fired) as triggers,
+      union all select w.rulename, '', w.ev_type = '3', w.ev_type = '3', w.ev_type in ('2', '4'), w.ev_type = '3', w.ev_type = '2' from pg_rewrite as w where w.ev_class = c.oid and w.ev_type <> '1') as fired) as triggers,
   c.relkind = 'r' and not c.relrowsecurity and not c.relhasrules
     and not exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 4 > 0)
     and not exists (select 1 from pg_attribute as o join pg_type as d on d.oid = o.atttypid

@@ -25,6 +25,11 @@ const COLUMN_TYPES = {
   json: 'TEXT',
 } as const
 
+/** Defaults that are no texts, though they are names. */
+const KEYWORDS = sql.raw(
+  "'NULL', 'TRUE', 'FALSE', 'CURRENT_TIME', 'CURRENT_DATE', 'CURRENT_TIMESTAMP'",
+)
+
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
 /** SQLITE_CONSTRAINT_TRIGGER. */
 const TRIGGER = 1811
@@ -46,14 +51,20 @@ export const sqlite: SqlDatabase = {
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
         lower(p.dflt_value) in ('current_timestamp', 'datetime(''now'')') as makes_time,
-        p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required,
+        p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required, p."notnull" as is_not_null,
+        case when p.dflt_value glob '"*"' then quote(replace(substr(p.dflt_value, 2, length(p.dflt_value) - 2), '""', '"'))
+          when p.dflt_value not glob '[^a-zA-Z_]*' and p.dflt_value not glob '*[^a-zA-Z0-9_]*' and upper(p.dflt_value) not in (${KEYWORDS}) then quote(p.dflt_value)
+          else p.dflt_value end as preset,
+        p.hidden in (2, 3) as is_generated, v.is_view as is_view,
+        not v.is_view or exists (select 1 from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as is_writable,
         exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
         (select max(t.wr = 0) from pragma_table_list(${name}) as t where t.schema = ${schema}) as has_rowid,
         (select json_group_array(json_object('name', m.name, 'text', m.sql)) from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as triggers,
         case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
           then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
             or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
-        from pragma_table_xinfo(${name}, ${schema}) as p`
+        from pragma_table_xinfo(${name}, ${schema}) as p,
+          (select exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'view') as is_view) as v`
   },
   relations(table, indexes) {
     const [own = '', schema = 'main'] = table.split('.').reverse()

@@ -6,7 +6,7 @@ import { inPlace, KeptError, UniqueError } from '../../store/errors.ts'
 import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
 import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
-import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { type Fragment, sql } from '../databases/sql-text.ts'
 import {
   compile,
   type Row,
@@ -17,6 +17,7 @@ import {
 } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { bySize, repeat } from './by-size.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 import {
   buildInsertMany,
@@ -48,6 +49,8 @@ interface InsertRules {
   readonly insertsAll: boolean
   /** Whether a trigger or a policy may keep a row out, or put it somewhere else. */
   readonly mayKeep: boolean
+  /** Whether a row may be another one than the statement that inserts it returns. */
+  readonly changesLater: boolean
 }
 
 /** How often a statement makes an id: a greater one may exist by then. */
@@ -61,6 +64,8 @@ export class Creates {
   readonly #isInteger: boolean
   readonly #isExact: boolean
   readonly #mayKeep: boolean
+  /** Reads rows that may be other ones than their insert has returned. */
+  readonly #findAll: ReturnType<typeof bySize> | undefined
   /** The columns beside the id. */
   readonly #others: readonly Column[]
   /** What an insert returns of each row. */
@@ -84,7 +89,7 @@ export class Creates {
   constructor(
     mapping: TableMapping,
     records: IdempotencyRecords,
-    { isExact, insertsAll, mayKeep }: InsertRules,
+    { isExact, insertsAll, mayKeep, changesLater }: InsertRules,
     clock: () => number,
   ) {
     const { database, id, all, from, idValue } = mapping
@@ -99,6 +104,12 @@ export class Creates {
     this.#returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : all
     this.#returns = !isExact || !database.serial
     this.#find = compile(database, sql`select ${all} from ${from} where ${id.ref} = ${idValue}`)
+    if (changesLater) {
+      this.#findAll = bySize(
+        database,
+        size => sql`select ${all} from ${from} where ${id.ref} in (${repeat(idValue, size)})`,
+      )
+    }
     this.#lastId = new LastId(mapping)
     if (!database.supportsDmlInCte) return
     this.#insertNext = compileInsertNext(mapping, this.#returning)
@@ -112,8 +123,8 @@ export class Creates {
     options: StoreWriteOptions = {},
   ): Promise<Stored> {
     const create = { values, options }
-    // What a row that does not come back has done must be undone.
-    const single = options.idempotencyKey === undefined && !this.#mayKeep
+    // What a row that does not come back has done must be undone; what a trigger makes of one is read after it.
+    const single = options.idempotencyKey === undefined && !this.#mayKeep && !this.#findAll
     if (this.#needsNext(create)) {
       const statement = this.#insertMany ? 'of all' : this.#insertNext !== undefined && 'of one'
       return session.writeShared(create, this.#insertNextRows, options, single && statement)
@@ -299,11 +310,25 @@ export class Creates {
     return { ...create, item, version: this.#mapping.makeVersion() }
   }
 
+  /** Reads rows that triggers may have changed since, by their ids. One that a view does not show is missing. */
+  async #readLater(
+    inserted: readonly Inserted[],
+    runner: Runner,
+  ): Promise<ReadonlyMap<unknown, Row> | undefined> {
+    if (!this.#findAll || inserted.length === 0) return undefined
+    const { id } = this.#mapping
+    const ids = inserted.map(([, row]) => row?.[id.read])
+    const { rows } = await this.#findAll(runner, ids)
+    return new Map(rows.map(row => [row[id.read], row]))
+  }
+
   /** Converts rows to items, and stores their answers under the idempotency keys. */
   async #finish(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
     const { id } = this.#mapping
     const stored: Stored[] = []
-    for (const [{ item, version, options }, row] of rows) {
+    const later = await this.#readLater(rows, runner)
+    for (const [{ item, version, options }, returned] of rows) {
+      const row = (returned && later?.get(returned[id.read])) ?? returned
       if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
       const isRead = row && !this.#isExact
       const kept = isRead ? this.#mapping.decode(row) : this.#mapping.predict(item, version)
@@ -320,7 +345,7 @@ export class Creates {
 function compileInsert(mapping: TableMapping, rows: number, returns: Fragment | false): Statement {
   const { database, written, from } = mapping
   const names = mapping.nameColumns(written)
-  const row = sql`(${sql.join(names.map(() => PLACEHOLDER))})`
+  const row = sql`(${sql.join(mapping.fillColumns(written, 'created'))})`
   const values = sql.join(Array.from({ length: rows }, () => row))
   const returned = returns ? sql` returning ${returns}` : sql``
   return compile(

@@ -3,6 +3,7 @@
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { compile, type Statement } from '../session/runner.ts'
+import { fillIn } from '../table/filled.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 
 const sequences = sql.table(SEQUENCES)
@@ -37,15 +38,16 @@ export function compileInsertAndTell(mapping: TableMapping, returning: Fragment)
 
 /** Inserts one row under the id that is made. */
 function insertMade(mapping: TableMapping, returning: Fragment): Fragment {
-  const { database, from, id, others } = named(mapping)
-  const values = sql.join([sql`last`, ...others.map(() => PLACEHOLDER)])
+  const { database, from, id, others, values: filled } = named(mapping)
+  const values = sql.join([sql`made.last`, ...filled])
   return sql`insert into ${from} (${sql.join([id.ref, ...others])})${database.overriding} select ${values} from made${inRange(mapping)} returning ${returning}`
 }
 
 function named(mapping: TableMapping) {
   const { database, from, id, written } = mapping
-  const others = mapping.nameColumns(written.filter(column => column !== id))
-  return { database, from, id, others }
+  const columns = written.filter(column => column !== id)
+  const others = mapping.nameColumns(columns)
+  return { database, from, id, others, values: mapping.fillColumns(columns, 'created') }
 }
 
 /** Makes ids by writing the last one. */
@@ -68,7 +70,7 @@ function makeIds(
 /** JavaScript cannot represent greater numbers exactly. */
 function inRange({ shape }: TableMapping): Fragment {
   const { kind } = shape.identity
-  return kind === 'integer' ? sql` where last <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
+  return kind === 'integer' ? sql` where made.last <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
 }
 
 export type InsertMany = ReturnType<typeof buildInsertMany>
@@ -88,7 +90,10 @@ export function buildInsertMany(mapping: TableMapping, returning: Fragment) {
   const values = mapping.written.flatMap(column => {
     if (column === id) return []
     const isJson = column.type === 'json'
-    return isJson ? sql`given.item -> ${sql.lit(column.column)}` : sql`filled.${column.ref}`
+    const value = isJson
+      ? sql`(given.item -> ${sql.lit(column.column)})`
+      : sql`filled.${column.ref}`
+    return fillIn(column, value, 'created')
   })
   if (versionColumn !== undefined) values.push(sql`filled.${sql.id(versionColumn)}`)
   const count = sql`${PLACEHOLDER}::bigint`

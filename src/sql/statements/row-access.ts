@@ -18,6 +18,8 @@ export class RowAccess {
   readonly #records: IdempotencyRecords
   readonly #locked: LockedRows
   readonly #isExact: boolean
+  /** Parameters: `[id]`. Reads a row that may be another one than the statement has returned. */
+  readonly #find: Statement | undefined
   readonly #clock: () => number
   /** The condition of the row with an id. */
   readonly #isRow: Fragment
@@ -26,15 +28,18 @@ export class RowAccess {
   /** Parameters: `[id]`, or `[id, version]` if there is a version column. */
   readonly #remove: Statement
 
-  /** @param isExact whether the table returns exactly what was written, and has one row for each id. */
+  /**
+   * @param isExact whether the table returns exactly what was written, and has one row for each id.
+   * @param changesLater whether a row may be another one than the statement that writes it returns.
+   */
   constructor(
     mapping: TableMapping,
     records: IdempotencyRecords,
     locked: LockedRows,
-    isExact: boolean,
+    { isExact, changesLater }: { readonly isExact: boolean; readonly changesLater: boolean },
     clock: () => number,
   ) {
-    const { database, from, versionColumn, changing, id, idValue, created, updated } = mapping
+    const { database, from, all, versionColumn, changing, id, idValue, created, updated } = mapping
     this.#mapping = mapping
     this.#records = records
     this.#locked = locked
@@ -52,6 +57,9 @@ export class RowAccess {
       database,
       sql`update ${from} set ${this.#set(changing, updated)} where ${isAtVersion} returning ${sql.join(returned)}`,
     )
+    this.#find = changesLater
+      ? compile(database, sql`select ${all} from ${from} where ${this.#isRow}`)
+      : undefined
     this.#remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
   }
 
@@ -150,7 +158,9 @@ export class RowAccess {
     const key = mapping.encodeId(before.id)
     const [row] = (await runner.run(compile(database, statement), [...parameters, key])).rows
     if (!row) throw new KeptError()
-    return mapping.decode(row)
+    // A view may not show it any more.
+    const [after = row] = this.#find ? (await runner.run(this.#find, [key])).rows : []
+    return mapping.decode(after)
   }
 
   #assemble(id: Id, values: Item, before: number | undefined): Item {
@@ -162,9 +172,10 @@ export class RowAccess {
   #set(columns: readonly Column[], later?: Column): Fragment {
     const { database } = this.#mapping
     const names = this.#mapping.nameColumns(columns)
+    const values = this.#mapping.fillColumns(columns, 'changed')
     const set = names.map((name, at) => {
       const isLater = later !== undefined && columns[at] === later
-      const value = isLater ? database.nextDate(PLACEHOLDER, name, !!later.native) : PLACEHOLDER
+      const value = isLater ? database.nextDate(PLACEHOLDER, name, !!later.native) : values[at]
       return sql`${name} = ${value}`
     })
     return sql.join(set)

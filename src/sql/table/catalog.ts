@@ -1,10 +1,12 @@
 // What a database says about an existing table: its columns, their types, and what keeps it from being exact.
 
+import type { Shape } from '../../store/store.ts'
 import type { ColumnType, KeyTarget, SqlDatabase } from '../databases/database.ts'
 import { print, sql } from '../databases/sql-text.ts'
 import { compile, isTrue, type Row, type Runner } from '../session/runner.ts'
-import type { Column } from './columns.ts'
+import type { Column, Filled } from './columns.ts'
 import { addColumn, isAddable } from './create-table.ts'
+import { findFilled, isLeftToDatabase } from './filled.ts'
 import { isFolded } from './folded.ts'
 import type { TableMapping } from './table-mapping.ts'
 /** The columns of a table, as the catalog lists them. */
@@ -13,9 +15,10 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
 /**
  * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
- * `is_required`, for one that is never null and has no default. Of SQLite `makes_time`, for one whose default is the time as
- * SQLite prints it. Of PostgreSQL also `is_readable`, false where the role may
- * not read the column, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
+ * `is_required`, for one that is never null and has no default; `is_not_null`; `preset`, its default as SQL; `is_generated`;
+ * `is_view`, and `is_writable`, false for what a view computes. Of SQLite `makes_time`, for one whose default is the time as
+ * SQLite prints it. Of PostgreSQL also `is_readable`, false where the role may not read the column, `bare_type` without a
+ * length, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws Error for a table that does not exist, with what creates it.
  */
 export async function readCatalog(table: string, database: SqlDatabase, runner: Runner) {
@@ -41,6 +44,11 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       const type = database.serves && find(column)?.type
       return type === undefined ? undefined : String(type)
     },
+    /** Finds what the database puts into a column by itself. */
+    filledOf(column: Column, shape: Shape): Filled | undefined {
+      const row = find(column.column)
+      return row && findFilled(column, row, shape)
+    },
     findMissing,
     /**
      * Checks that a mapping fits the table.
@@ -48,20 +56,8 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
      * and an id that is not unique.
      */
     check(mapping: TableMapping): void {
-      const { columns, versionColumn, id } = mapping
       if (!first) return
-      const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
-      const key = find(id.column)
-      if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
-        issues.push(
-          `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
-        )
-      }
-      if (versionColumn !== undefined && !holdsText(find(versionColumn), database)) {
-        issues.push(
-          `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
-        )
-      }
+      const issues = findTableIssues(mapping, find)
       if (issues.length === 0) return
       const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
       throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
@@ -73,13 +69,18 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     isExact(mapping: TableMapping, by: Fired): boolean {
       const { columns, versionColumn, id } = mapping
       if (versionColumn === undefined || mayAlter(mapping, by)) return false
+      const written = by === 'insert' ? 'created' : 'changed'
       const keeps = (column: string, as: ColumnType) =>
         database.keepsExactly(String(find(column)?.type), as)
       return (
         isTrue(find(id.column)?.is_unique) &&
         keeps(versionColumn, 'text') &&
-        columns.every(({ column, type }) => keeps(column, type))
+        columns.every(each => keeps(each.column, each.type) && !isLeftToDatabase(each, written))
       )
+    },
+    /** Whether a row may be another one than the statement that writes it returns. */
+    changesLater(mapping: TableMapping, by: 'inserted' | 'changed'): boolean {
+      return isTrue(first?.is_view) || listFired(first, mapping).includes(by)
     },
     /** Lists the columns that no create fills in, though they need a value; a trigger on insert may do it. */
     listUnfilled(mapping: TableMapping): string[] {
@@ -146,8 +147,11 @@ function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
   return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
 }
 
-/** A write that fires a trigger. `skip` is an insert whose row the trigger may keep out: in PostgreSQL not one that fires after it. */
-type Fired = 'insert' | 'skip' | 'change'
+/**
+ * A write that fires a trigger. `skip` is an insert whose row the trigger may keep out: in PostgreSQL not one that fires after
+ * it. `inserted` and `changed` are those of which the statement returns nothing that the trigger does.
+ */
+type Fired = 'insert' | 'skip' | 'change' | 'inserted' | 'changed'
 
 /** One trigger of the catalog, or a rule; SQLite tells the events of a trigger in its text alone. */
 interface FoundTrigger {
@@ -173,8 +177,8 @@ function listFired(row: Row | undefined, { trigger: own }: TableMapping): readon
     if (events) return events
     const [, event] = SQLITE_TRIGGER.exec(text) ?? []
     // One that cannot be read counts for all.
-    if (!event) return ['insert', 'skip', 'change']
-    return event.toLowerCase() === 'insert' ? ['insert', 'skip'] : ['change']
+    if (!event) return ['insert', 'skip', 'inserted', 'change', 'changed']
+    return event.toLowerCase() === 'insert' ? ['insert', 'skip', 'inserted'] : ['change', 'changed']
   })
 }
 
@@ -184,6 +188,25 @@ function findRow(column: string, rows: readonly Row[]): Row | undefined {
     rows.find(({ name }) => name === column) ??
     rows.find(({ name }) => String(name).toLowerCase() === column.toLowerCase())
   )
+}
+
+function findTableIssues(
+  { columns, versionColumn, id, database }: TableMapping,
+  find: (column: string) => Row | undefined,
+): string[] {
+  const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
+  const key = find(id.column)
+  if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
+    issues.push(
+      `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
+    )
+  }
+  if (versionColumn !== undefined && !holdsText(find(versionColumn), database)) {
+    issues.push(
+      `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
+    )
+  }
+  return issues
 }
 
 function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {

@@ -28,7 +28,27 @@ export interface ColumnOptions {
   readonly type?: NewColumnType | undefined
 }
 
-export interface Column {
+/** What a database does for a column of an existing table. */
+export interface Filled {
+  /** Whether the store never writes it, as a generated column. */
+  readonly generated: boolean
+  readonly notNull: boolean
+  /** Whether a view computes it. */
+  readonly unwritable: boolean
+  readonly preset: Preset | undefined
+}
+
+/** The values of a column whose field is absent. */
+export interface Preset {
+  /** Casts what is bound, of which a default alone does not tell the type. */
+  readonly cast: Fragment
+  /** The default, which a create stores. */
+  readonly created: Fragment
+  /** What an update stores; `undefined` for null. */
+  readonly changed: Fragment | undefined
+}
+
+export interface Column extends Partial<Filled> {
   readonly name: string
   readonly field: Field
   readonly column: string
@@ -189,6 +209,11 @@ function ownField(name: string, { fields, identity, createdAt, updatedAt }: Shap
 /** Whether null and absent are different values. */
 function isAmbiguous({ kind, nullable, optional }: Field): boolean {
   return (nullable && optional) || kind === 'any' || kind === 'union'
+}
+
+/** Whether an item may have nothing that the column holds. */
+export function mayBeNull({ field, type }: Column): boolean {
+  return field.optional || (field.nullable && !(type === 'json' && isAmbiguous(field)))
 }
 
 /** Converts a value to the one that a later read returns; `undefined` if the column cannot hold it. */

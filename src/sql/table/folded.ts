@@ -42,7 +42,9 @@ export function listFolded(
     const [name = '', ...inner] = path
     const own = columns.find(each => each.name === name)
     // A native type has texts of one form, which no folding changes, unless they are any texts.
-    if (!own || (own.native && !own.native.own) || findField(shape.fields, path)?.kind !== 'string')
+    const isOfOneForm = own?.native && !own.native.own
+    // What the database generates is not known at a write.
+    if (!own || isOfOneForm || own.generated || findField(shape.fields, path)?.kind !== 'string')
       return []
     const column = PREFIX + [own.column, ...inner].join('.')
     const isNamed = !own.column.includes('.') && Buffer.byteLength(column) <= longestName

@@ -4,7 +4,6 @@ import { emitWarning } from 'node:process'
 import { printJson } from '../../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
-import { FILLED_TEXT, OBJECT, type Rules } from '../../options.ts'
 import { findField, listPaths } from '../../schema/fields.ts'
 import { createVersion } from '../../store/ids.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
@@ -14,34 +13,22 @@ import {
   buildColumn,
   type Column,
   type ColumnExpression,
-  type ColumnOptions,
   decodeRow,
   encodeValue,
+  type Filled,
   toColumnValue,
 } from './columns.ts'
+import { fillIn } from './filled.ts'
 import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
+import type { TableMappingOptions } from './mapping-options.ts'
 
-/** Which table and columns hold a collection. */
-export interface TableMappingOptions {
-  /** Default: the collection's name. */
-  readonly table?: string | undefined
-  /**
-   * By field name: the column's name, or its options; `'jsonb'`, `'timestamptz(3)'` and `'numeric(12,2)'` ask for a new
-   * column of that type. For a column with such a name, write `{ name: 'jsonb' }`.
-   */
-  readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
-  /** The column of the version; false where the table has none. Default: `version`. */
-  readonly version?: string | false | undefined
-}
-
-export const TABLE_MAPPING_RULES: Rules<TableMappingOptions> = {
-  table: FILLED_TEXT,
-  columns: OBJECT,
-  version: {
-    wanted: 'the name of a column, or false',
-    fits: value => value === false || FILLED_TEXT.fits(value),
-  },
+/** What a mapping takes of the catalog of an existing table. */
+export interface FoundColumns {
+  /** Finds the type of a column. */
+  typeOf(column: string): string | undefined
+  /** Finds what the database puts into a column by itself. */
+  filledOf(column: Column, shape: Shape): Filled | undefined
 }
 
 export class TableMapping {
@@ -80,7 +67,7 @@ export class TableMapping {
   readonly #expressions = new Map<string, ColumnExpression>()
 
   /**
-   * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
+   * @param found the columns of an existing table; `undefined` for a new one.
    * @param keys its references: a new column has the type of what it names.
    * @param folded the names of all columns of an existing table that keep texts folded; `undefined` for a new one.
    * @throws TypeError for fields that a table cannot hold, and for impossible columns.
@@ -89,7 +76,7 @@ export class TableMapping {
     shape: Shape,
     database: SqlDatabase,
     options: TableMappingOptions = {},
-    typeOf: (column: string) => string | undefined = () => undefined,
+    found?: FoundColumns,
     keys: readonly ForeignKey[] = [],
     folded?: readonly string[],
   ) {
@@ -117,10 +104,11 @@ export class TableMapping {
     const { identity, createdAt, updatedAt } = shape
     const types = new Map(database.serves && keys.map(({ field, type }) => [field, type]))
     this.columns = [...shape.fields.keys()].map(name => {
-      const find = (column: string) => typeOf(column) ?? types.get(name)
-      return buildColumn(name, columns[name], shape, database, find, column =>
-        this.#tellUnreadable(column),
+      const find = (column: string) => found?.typeOf(column) ?? types.get(name)
+      const column = buildColumn(name, columns[name], shape, database, find, each =>
+        this.#tellUnreadable(each),
       )
+      return found ? { ...column, ...found.filledOf(column, shape) } : column
     })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(identity.name)
@@ -135,7 +123,7 @@ export class TableMapping {
       ({ column, folds = [] }) =>
         version !== false && (folded ? folded.includes(column) : isSearched(folds)),
     )
-    this.written = [...this.columns, ...this.folded]
+    this.written = [...this.columns.filter(({ generated }) => !generated), ...this.folded]
     this.changing = this.written.filter(column => column !== id && column !== this.created)
     const kept = (folded ?? this.folded.map(({ column }) => column)).map(toFoldedText)
     const sign = printSign(kept)
@@ -298,6 +286,12 @@ export class TableMapping {
     return this.versionColumn === undefined ? names : [...names, sql.id(this.versionColumn)]
   }
 
+  /** Builds the values of columns in a statement that writes them, in the order of their names. */
+  fillColumns(columns: readonly Column[], by: 'created' | 'changed'): Fragment[] {
+    const values = columns.map(column => fillIn(column, PLACEHOLDER, by))
+    return this.versionColumn === undefined ? values : [...values, PLACEHOLDER]
+  }
+
   /**
    * Encodes the values of an item in the order of the columns, the version last.
    * @throws TypeError for a property that has no column: it would be lost.
@@ -308,10 +302,17 @@ export class TableMapping {
     }
     const values = columns.map(column =>
       column.folds
-        ? foldValue(item, column.folds)
+        ? this.#fold(item, column.folds)
         : encodeValue(item[column.name], column, this.database),
     )
     return version === undefined ? values : [...values, version]
+  }
+
+  /** Folds the text at a path; null where the database may have another one. */
+  #fold(item: Item, path: Path): string | null {
+    const [name = ''] = path
+    const isPreset = item[name] === undefined && this.#byName.get(name)?.preset !== undefined
+    return isPreset ? null : foldValue(item, path)
   }
 
   /** The bound value of the id in a statement for one item. */
