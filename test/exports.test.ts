@@ -10,6 +10,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
   client: 'client/index.ts',
   'client/batch': 'client/batch.ts',
+  'client/forms': 'client/forms.ts',
   query: 'client/tanstack-query.ts',
   rules: 'rules/index.ts',
   html: 'html/index.ts',
@@ -59,6 +60,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/index.js",
       "./dist/client/index.js",
       "./dist/client/batch.js",
+      "./dist/client/forms.js",
       "./dist/client/tanstack-query.js",
       "./dist/rules/index.js",
       "./dist/html/index.js",
@@ -230,6 +232,17 @@ test('rest-conventions/client/batch', async () => {
       "type BatchStep",
       "type BatchSteps",
       "type StepOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/client/forms', async () => {
+  expect(await namesOf('client/forms.ts')).toMatchInlineSnapshot(`
+    [
+      "beginEdit",
+      "fieldErrors",
+      "type Edit",
+      "type FieldErrors",
     ]
   `)
 })

@@ -1,5 +1,6 @@
 // What the queries and mutations do to the cache of a `QueryClient`.
 import type { Page } from '../model/types/resource.ts'
+import { merge } from './merge.ts'
 import { isObject } from './query-string.ts'
 import { versionOf, versions } from './versions.ts'
 
@@ -101,14 +102,6 @@ export function show(
     for (const { key, before, data } of shown)
       if (queries.getQueryData(key) === data) queries.setQueryData(key, before)
   }
-}
-
-/** Applies a merge patch (RFC 7396) for display: a null stays. */
-function merge(value: unknown, changes: unknown): unknown {
-  if (!isObject(changes) || Array.isArray(changes)) return changes
-  const merged: Record<string, unknown> = isObject(value) ? { ...value } : {}
-  for (const [name, change] of Object.entries(changes)) merged[name] = merge(merged[name], change)
-  return merged
 }
 
 /** Finds the id of the target of a write. */
