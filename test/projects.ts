@@ -129,6 +129,7 @@ export const HEAVY: readonly string[] = named([
   'spec/linters',
   'spec/unusual-requests',
   'stores/filled',
+  'stores/id-sequences',
   'stores/keys',
   'stores/memory',
   'stores/node-sqlite',

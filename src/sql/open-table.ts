@@ -8,6 +8,7 @@ import { setUpTable } from './set-up-table.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each-reader.ts'
+import { readIdSequence } from './statements/id-sequence.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
 import { LockedRows } from './statements/locked-rows.ts'
 import { PageReader } from './statements/page-reader.ts'
@@ -64,6 +65,10 @@ export async function openTable(
   if (options.migrate) await unfolded.fold(session)
   const isUnfolded = !options.migrate && (await unfolded.exist(session))
   const isExact = catalog.isExact(mapping, 'change')
+  const counts = shape.identity.kind === 'integer' && catalog.fillsId(mapping)
+  const ids = counts
+    ? await session.read(runner => readIdSequence(mapping, runner))
+    : { advice: [] }
   const unfilled = catalog.listUnfilled(mapping)
   const unwritable = listUnwritable(mapping)
   const records = createRecords(database, mapping.table, options.clock)
@@ -84,6 +89,7 @@ export async function openTable(
     databaseMessages: options.databaseMessages === true,
     advice: [
       ...advice,
+      ...ids.advice,
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
       ...adviseTimes(catalog.listForeignTimes(mapping), mapping),
@@ -101,6 +107,7 @@ export async function openTable(
         insertsAll: catalog.insertsAll,
         mayKeep: catalog.mayAlter(mapping, 'skip'),
         changesLater: catalog.changesLater(mapping, 'inserted'),
+        sequence: ids.sequence,
       },
       clock,
     ),

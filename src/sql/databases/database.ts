@@ -88,6 +88,14 @@ export interface ServedType {
   readonly exact?: boolean
 }
 
+/** The sequence of the database that other programs take the ids of a table from. */
+export interface IdSequence {
+  /** Quoted, as SQL takes it. */
+  readonly name: string
+  /** How many numbers a connection takes at a time, so that those of another one are greater. */
+  readonly cache: number
+}
+
 /** What an error of a driver means to a store. */
 export type DriverFailure =
   | { readonly kind: 'unavailable' }
@@ -162,6 +170,11 @@ export interface SqlDatabase extends PlaceholderStyle {
    * @param native whether the dates are of a type of the database; else they are texts of `toISOString()`.
    */
   nextDate(now: Fragment, before: Fragment, native: boolean): Fragment
+  /**
+   * Selects the sequence of a column, where it has one: its `name`, `cache` and `last` number, and whether the
+   * user of the database may use it (`is_usable`).
+   */
+  idSequence?(table: string, column: string): Fragment
   /** The condition that a column has a foreign key of its own to another, which each statement checks. */
   hasKey(table: string, column: string, target: KeyTarget): Fragment
   /** Whether foreign keys are enforced on the connection. */

@@ -191,6 +191,20 @@ const base: SqlDatabase = {
     return sql`(select case when next > now then case when ${isFarAhead} then ${before} else next end else now end
       from (select ${now}::timestamptz as now, date_trunc('second', ${before}) + interval '1 second' as next) as rest_t)`
   },
+  idSequence: (
+    table,
+    column,
+  ) => sql`select format('%I.%I', n.nspname, s.relname) as name, q.seqcache as cache,
+      has_sequence_privilege(s.oid, 'usage') as is_usable,
+      case when has_sequence_privilege(s.oid, 'usage') then coalesce(pg_sequence_last_value(s.oid), q.seqstart - 1) end as last
+    from pg_attribute as a left join pg_attrdef as f on f.adrelid = a.attrelid and f.adnum = a.attnum
+    join pg_depend as d on case when a.attidentity <> ''
+      then d.deptype = 'i' and d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
+      else d.classid = 'pg_attrdef'::regclass and d.objid = f.oid and d.refclassid = 'pg_class'::regclass and pg_get_expr(f.adbin, f.adrelid) ~ '^nextval[(][^()]*[)]$' end
+    join pg_class as s on s.oid = case when a.attidentity <> '' then d.objid else d.refobjid end and s.relkind = 'S'
+    join pg_namespace as n on n.oid = s.relnamespace
+    join pg_sequence as q on q.seqrelid = s.oid and q.seqincrement > 0
+    where a.attrelid = to_regclass(${quoteTable(table)}) and a.attname = ${column}`,
   enforcesKeys: sql`true`,
   renewVersion({ table, version, updated, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()

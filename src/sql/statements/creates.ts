@@ -6,6 +6,7 @@ import { inPlace, KeptError, UniqueError } from '../../store/errors.ts'
 import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
 import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer } from '../../store/written.ts'
+import type { IdSequence } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import {
   compile,
@@ -51,6 +52,8 @@ interface InsertRules {
   readonly mayKeep: boolean
   /** Whether a row may be another one than the statement that inserts it returns. */
   readonly changesLater: boolean
+  /** What other programs take ids from. */
+  readonly sequence?: IdSequence | undefined
 }
 
 /** How often a statement makes an id: a greater one may exist by then. */
@@ -89,7 +92,7 @@ export class Creates {
   constructor(
     mapping: TableMapping,
     records: IdempotencyRecords,
-    { isExact, insertsAll, mayKeep, changesLater }: InsertRules,
+    { isExact, insertsAll, mayKeep, changesLater, sequence }: InsertRules,
     clock: () => number,
   ) {
     const { database, id, all, from, idValue } = mapping
@@ -110,11 +113,12 @@ export class Creates {
         size => sql`select ${all} from ${from} where ${id.ref} in (${repeat(idValue, size)})`,
       )
     }
-    this.#lastId = new LastId(mapping)
+    this.#lastId = new LastId(mapping, sequence)
     if (!database.supportsDmlInCte) return
-    this.#insertNext = compileInsertNext(mapping, this.#returning)
-    this.#insertAndTell = compileInsertAndTell(mapping, this.#returning)
-    if (insertsAll) this.#insertMany = buildInsertMany(mapping, this.#returning)
+    this.#insertNext = compileInsertNext(mapping, this.#returning, sequence)
+    this.#insertAndTell = compileInsertAndTell(mapping, this.#returning, sequence)
+    // Numbers of a sequence need not follow each other.
+    if (insertsAll && !sequence) this.#insertMany = buildInsertMany(mapping, this.#returning)
   }
 
   create(
@@ -198,8 +202,9 @@ export class Creates {
     }
     const known = await this.#lastId.read(runner)
     let last: Id = this.#isInteger ? Number(known) : known
-    const rows = creates.map(create => {
-      last = nextId(this.#mapping.shape.identity, last, this.#clock())
+    const drawn = await this.#lastId.draw(last, creates.length, runner)
+    const rows = creates.map((create, at) => {
+      last = drawn[at] ?? nextId(this.#mapping.shape.identity, last, this.#clock())
       return this.#newRow(last, create)
     })
     const inserted = await this.#insertRows(rows, runner)

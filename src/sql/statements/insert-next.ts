@@ -1,10 +1,12 @@
 // Statements of PostgreSQL that make ids and insert their rows at once: one row, or any number of them.
 
+import type { IdSequence } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { compile, type Statement } from '../session/runner.ts'
 import { fillIn } from '../table/filled.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { drawIds } from './id-sequence.ts'
 
 const sequences = sql.table(SEQUENCES)
 
@@ -19,16 +21,24 @@ type Encoded = readonly unknown[]
  * `[uuid, table, uuid, uuid, …]` for others, then the columns without the id, and the version. It inserts nothing
  * if the table has no last id yet, or if the last id is the greater one.
  */
-export function compileInsertNext(mapping: TableMapping, returning: Fragment): Statement {
+export function compileInsertNext(
+  mapping: TableMapping,
+  returning: Fragment,
+  sequence?: IdSequence,
+): Statement {
   const { database } = mapping
-  const made = sql`made as (${makeIds(mapping, sql`1`)})`
+  const made = sql`made as (${makeIds(mapping, sql`1`, sequence)})`
   return compile(database, sql`with ${made} ${insertMade(mapping, returning)}`)
 }
 
 /** Compiles the same for a table that may keep the row out: it tells the id that it has made, as `rest_made`. */
-export function compileInsertAndTell(mapping: TableMapping, returning: Fragment): Statement {
+export function compileInsertAndTell(
+  mapping: TableMapping,
+  returning: Fragment,
+  sequence?: IdSequence,
+): Statement {
   const { database } = mapping
-  const made = sql`made as (${makeIds(mapping, sql`1`)})`
+  const made = sql`made as (${makeIds(mapping, sql`1`, sequence)})`
   const written = sql`written as (${insertMade(mapping, returning)})`
   return compile(
     database,
@@ -54,10 +64,17 @@ function named(mapping: TableMapping) {
 function makeIds(
   { from, id, shape, greatestId, idValue }: TableMapping,
   count: Fragment,
+  sequence?: IdSequence,
 ): Fragment {
   const { kind } = shape.identity
   if (kind === 'integer') {
-    return sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + ${count})::text from (select (${greatestId}) as most) as top where kept.name = ${PLACEHOLDER} returning kept.last_id::bigint as last`
+    const floor = sql`greatest(kept.last_id::bigint, top.most, 0)`
+    const next = sql`${floor} + ${count}`
+    // What is set is computed again once the row is locked.
+    const last = sequence
+      ? sql`coalesce((${drawIds(sequence, floor, count)} limit 1), ${next})`
+      : next
+    return sql`update ${sequences} as kept set last_id = (${last})::text from (select (${greatestId}) as most) as top where kept.name = ${PLACEHOLDER} returning kept.last_id::bigint as last`
   }
   const hasGreaterId =
     kind === 'text'

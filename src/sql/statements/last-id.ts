@@ -2,10 +2,12 @@
 // transaction ends, so that ids become visible in their order.
 
 import type { Id } from '../../store/store.ts'
+import type { IdSequence } from '../databases/database.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { compile, type Runner, type Statement } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import { drawIds } from './id-sequence.ts'
 
 const name = sql.id('name')
 const lastId = sql.id('last_id')
@@ -23,8 +25,10 @@ export class LastId {
   readonly #keep: Statement
   /** Parameters: `[table]`. */
   readonly #start: Statement
+  /** Parameters: `[last, count]`. */
+  readonly #draw: Statement | undefined
 
-  constructor({ database, table, shape, greatestId }: TableMapping) {
+  constructor({ database, table, shape, greatestId }: TableMapping, sequence?: IdSequence) {
     const { kind } = shape.identity
     this.#table = table
     this.#isInteger = kind === 'integer'
@@ -43,6 +47,13 @@ export class LastId {
       database,
       sql`insert into ${sequences} (${name}, ${lastId}) values (${PLACEHOLDER}, ${sql.lit(this.#isInteger ? '0' : '')}) on conflict do nothing`,
     )
+    const [floor, count] = [sql.raw('given.last'), sql.raw('given.count')]
+    this.#draw =
+      sequence &&
+      compile(
+        database,
+        sql`with given (last, count) as (values (${PLACEHOLDER}::bigint, ${PLACEHOLDER}::int)) select ids.id from given cross join lateral (${drawIds(sequence, floor, count)}) as ids order by ids.id`,
+      )
   }
 
   /** Reads and locks it. @throws Error for one after which JavaScript has no exact number. */
@@ -56,6 +67,13 @@ export class LastId {
     const last = String(row?.last ?? '')
     if (!this.#isInteger || Number(last) < Number.MAX_SAFE_INTEGER) return last
     throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
+  }
+
+  /** Takes the next ids from the sequence, where there is one; they may be fewer. */
+  async draw(last: Id, count: number, runner: Runner): Promise<number[]> {
+    if (!this.#draw) return []
+    const { rows } = await runner.run(this.#draw, [last, count])
+    return rows.map(({ id }) => Number(id))
   }
 
   /** Writes the one that was made, once it is locked. */

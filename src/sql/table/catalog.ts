@@ -89,6 +89,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     },
     mayAlter,
     listForeignTimes: (mapping: TableMapping) => listForeignTimes(mapping, find),
+    fillsId: ({ id }: TableMapping) => isFilled(find(id.column)),
     /** Lists the columns that the store does not serve, where a deletion may change one of them in place of the row. */
     listUnserved(mapping: TableMapping): string[] {
       if (!mayAlter(mapping, 'change')) return []
@@ -108,8 +109,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     /** Whether the table has a trigger of ours; `undefined` where another one has its name. */
     hasTrigger({ trigger }: TableMapping): boolean | undefined {
       const named = listTriggers(first).find(({ name }) => name === trigger?.name)
-      if (!named) return false
-      return trigger?.texts.includes(named.text) || undefined
+      return named !== undefined && (trigger?.texts.includes(named.text) || undefined)
     },
     /** The name of the number that each row of SQLite has; `undefined` where it has none. */
     rowid: isTrue(first?.has_rowid) && !find('_rowid_') ? '_rowid_' : undefined,
@@ -207,6 +207,11 @@ function findTableIssues(
     )
   }
   return issues
+}
+
+/** Whether the database can fill a column in. */
+function isFilled(row: Row | undefined): boolean {
+  return row !== undefined && !isTrue(row.is_required)
 }
 
 function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
