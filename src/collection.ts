@@ -6,6 +6,7 @@ import type { BlobStore } from './blobs/blob-store.ts'
 import { addContentPlaces } from './blobs/content-places.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/compile/build-api.ts'
+import { checkBlobs } from './model/compile/check-blobs.ts'
 import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
 import { COLLECTION_RULES, THROUGH_RULES } from './model/compile/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile/compile-actions.ts'
@@ -37,7 +38,6 @@ import type { CollectionDefinition } from './model/types/definition.ts'
 import { FILTER_OPERATIONS, OPERATIONS, type Operation } from './model/types/operation.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
-import { listBlobFields } from './schema/blob.ts'
 import { type BinaryForm, toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, isFilterable } from './schema/fields.ts'
 import { buildValidator } from './schema/validate.ts'
@@ -289,23 +289,6 @@ function checkOperatorNames(name: string, fields: Fields, above = ''): void {
     )
     if (field.properties) checkOperatorNames(name, field.properties, `${above}${property}.`)
   }
-}
-
-/** Checks the binary properties, and returns where their contents live: nowhere without such properties. */
-function checkBlobs(
-  { name, blobs, actions = {} }: Declaration,
-  fields: Fields,
-): BlobStore | undefined {
-  const names = listBlobFields(fields)
-  for (const blob of names) {
-    const where = `${name}: "${blob}" is a blob()`
-    const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
-    const isAction = actions[blob]?.on === 'item'
-    assertValid(blobs, `${where}; say where contents live: blobs: fileBlobs('…')`)
-    assertValid(!twin, `${where}, whose address or content is "${twin}": rename that property`)
-    assertValid(!isAction, `${where}, and its content has the path of an action: rename the action`)
-  }
-  return names.length > 0 ? blobs : undefined
 }
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }

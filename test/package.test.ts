@@ -261,7 +261,7 @@ interface Problem {
 }
 
 /** What the package may take on a disk, with its dependencies but without zod, in bytes. */
-const MAX_INSTALLED = 7_200_000
+const MAX_INSTALLED = 7_600_000
 
 test('the installed size is within its limit', async () => {
   const seen = new Set<string>()

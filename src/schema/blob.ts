@@ -1,9 +1,9 @@
 // `blob()` declares a binary property; a stored item has a record of its content.
 import { z } from 'zod'
 import { type Item, isObject, type Json } from '../base/values.ts'
-import { assertValid, checkOptions, listOf, type Rules } from '../options.ts'
+import { checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
-import { DETECTED_TYPES, isAccepted, normalizeType } from './media-type.ts'
+import { normalizeType } from './media-type.ts'
 import { requireZod } from './zod-version.ts'
 
 /** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
@@ -102,12 +102,6 @@ export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobValue
   })
   const { accept, ...others } = options
   const types = accept?.map(normalizeType)
-  for (const type of types ?? []) {
-    assertValid(
-      type === '*/*' || DETECTED_TYPES.some(known => isAccepted(known, [type])),
-      `blob: accept has "${type}", which the server cannot tell from the bytes of a file. Use one of ${DETECTED_TYPES.join(', ')}, or a range of them, such as image/*.`,
-    )
-  }
   binaries.add(schema, { options: { ...others, ...(types && { accept: types }) } })
   // Every input has become a record before the schema checks it.
   return schema as z.ZodType<BlobRecord, BlobValue>

@@ -76,6 +76,11 @@ export const DETECTED_TYPES: readonly string[] = [
   ...Object.values(ALIKE).flat(),
 ]
 
+/** Whether {@link detectType} gives a media type, or one of a range such as `image/*`. */
+export function isDetected(type: string): boolean {
+  return type === '*/*' || DETECTED_TYPES.some(known => isAccepted(known, [type]))
+}
+
 /**
  * Detects the media type of a content: by its first bytes, and where these look alike by what the client says.
  * @param declared what the client says; it knows no better where it says nothing, or `application/octet-stream`.

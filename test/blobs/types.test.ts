@@ -158,7 +158,7 @@ it.each([
   'image/jpg',
   '*/csv',
 ])('%s is a TypeError, which lists what bytes can show', type => {
-  const define = () => blob({ accept: ['image/png', type] })
+  const define = () => serve(['image/png', type])
   expect(define).toThrow(TypeError)
   expect(define).toThrow(/image\/png, .*text\/csv, .*application\/json/)
 })

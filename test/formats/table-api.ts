@@ -92,6 +92,9 @@ export const READ_TYPES = [
   'multipart/form-data',
 ]
 
+/** Those that POST takes of a collection: lists too. */
+export const CREATED_TYPES = [...READ_TYPES, 'text/csv', 'application/x-ndjson']
+
 // --- What is asked -------------------------------------------------------------------------------
 
 export const png = drawCar('red', 16)

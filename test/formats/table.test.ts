@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { eachHandler, type Init } from '../handlers.ts'
 import {
   ask,
+  CREATED_TYPES,
   carOf,
   check,
   contentTypeOf,
@@ -12,7 +13,6 @@ import {
   FORMATS,
   make,
   NAMES,
-  READ_TYPES,
   READS,
   varyOf,
   ways,
@@ -116,7 +116,8 @@ eachHandler(
             expect(errors).toContainEqual(expect.objectContaining({ code: status }))
           else expect(answer.text).toContain(String(status))
           if (status === 405) expect(answer.headers.get('allow')).toMatch(/, OPTIONS$/)
-          if (status === 415) expect(answer.headers.get('accept-post')).toBe(READ_TYPES.join(', '))
+          if (status === 415)
+            expect(answer.headers.get('accept-post')).toBe(CREATED_TYPES.join(', '))
         },
       )
     })

@@ -94,7 +94,11 @@ function texts(type: string, toColumnText: (text: string) => string | undefined)
 
 /** The names that PostgreSQL itself makes, and cuts. */
 const NAME = texts('name', text => (Buffer.byteLength(text) < 64 ? text : undefined))
-const CHAR = texts('bpchar', text => text.replace(/ +$/, ''))
+const CHAR = texts('bpchar', text => {
+  let end = text.length
+  while (text[end - 1] === ' ') end--
+  return text.slice(0, end)
+})
 
 /** Most items have one time twice, as created and updated: it is printed once. */
 let [lastSeconds, lastText]: [unknown, string | undefined] = [undefined, '']
@@ -169,8 +173,8 @@ const SERVED: Readonly<Record<string, ServedType>> = {
 
 const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
 const TIMESTAMP = /^timestamp(?:\((\d)\))? without time zone$/
-/** An enum, and its labels as JSON. */
-const ENUM = /^(.+) (\[".*\])$/s
+/** What stands between the name of an enum and its labels as JSON. */
+const LABELS = ' ["'
 const CITEXT = /^(?:.+\.)?citext$/
 
 /**
@@ -191,10 +195,10 @@ export function serves(type: string, isUtc = false): ServedType {
     if (!isUtc) return { as: [], instead: "set timezone: 'UTC' in the store if its times are UTC" }
     return { as: [], native: instants(Number(kept), asItIs), exact: true }
   }
-  const [, name, labels] = ENUM.exec(type) ?? []
-  if (name !== undefined) {
-    const known: ReadonlySet<string> = new Set(JSON.parse(String(labels)))
-    return texts(name, text => (known.has(text) ? text : undefined))
+  const end = type.indexOf(LABELS)
+  if (end > 0) {
+    const known: ReadonlySet<string> = new Set(JSON.parse(type.slice(end + 1)))
+    return texts(type.slice(0, end), text => (known.has(text) ? text : undefined))
   }
   if (CITEXT.test(type)) return texts(type, text => text)
   return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
