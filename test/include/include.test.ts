@@ -120,7 +120,7 @@ const REFUSED: readonly (readonly [path: string, type: string, field: string, me
   [
     ['cars?include=modle', 'unknown_include', 'include', /of cars.*model/],
     ['cars?include=model.makr', 'unknown_include', 'include', /of models: did you mean maker\?/],
-    ['features?include=car', 'unknown_include', 'include', /features. Use one of: cars_features/],
+    ['features?include=car', 'unknown_include', 'include', /features: did you mean cars_features/],
     ['cars?include=', 'invalid_include', 'include', /names nothing.*model/],
     ['cars?include=model(1)', 'invalid_include', 'include', /one model/],
     ['cars?include=options(5)', 'invalid_include', 'include', /from 1 to 4, as in options\(4\)/],

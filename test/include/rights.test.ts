@@ -179,15 +179,16 @@ test('a collection that hides what exists is an unknown name, in every error', a
       await get(path.replaceAll('plan', made), 'ann tasks'),
     ]
     expect(hidden.status).toBe(400)
-    expect(hidden.text).toBe(unknown.text.replaceAll(made, 'plan'))
+    // Both begin like `plan_id`, which the client may read.
+    expect(hidden.text).toBe(unknown.text.replaceAll(new RegExp(`\\b${made}\\b`, 'g'), 'plan'))
   }
-  await same('tasks?include=plan', 'zzzz')
-  await same('tasks/1?include=plan', 'zzzz')
-  await same('tasks?include=plan&limit=x&sort=y', 'zzzz')
-  await same('tasks?plan.code=x', 'zzzz')
-  await same('tasks?plan[exists]=true', 'zzzz')
-  await same('projects?include=tasks.plan', 'zzzz')
-  await same(`tasks?where=${encodeURIComponent('{"plan":{"code":"x"}}')}`, 'zzzz')
+  await same('tasks?include=plan', 'pla')
+  await same('tasks/1?include=plan', 'pla')
+  await same('tasks?include=plan&limit=x&sort=y', 'pla')
+  await same('tasks?plan.code=x', 'pla')
+  await same('tasks?plan[exists]=true', 'pla')
+  await same('projects?include=tasks.plan', 'pla')
+  await same(`tasks?where=${encodeURIComponent('{"plan":{"code":"x"}}')}`, 'pla')
   expect((await get('tasks?include=pla', 'ann tasks')).text).not.toContain('plan')
   const allowed = await get('tasks?include=plan&fields=id,plan.code', 'ann tasks plans')
   expect(allowed.text).toBe(
