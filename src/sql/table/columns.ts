@@ -264,10 +264,12 @@ function decodeOwn(value: unknown, column: Column): Json | undefined {
     case 'boolean':
       if (value === true || value === 1 || value === 1n) return true
       return value === false || value === 0 || value === 0n ? false : undefined
-    case 'text':
-      return column.takesAny && typeof value !== 'string'
-        ? undefined
-        : readText(String(value), column)
+    case 'text': {
+      // A number under a string is its digits; bytes are none, and no date is a number.
+      const isDigits = column.field.kind === 'string' && typeof value !== 'object'
+      if (column.takesAny && typeof value !== 'string' && !isDigits) return undefined
+      return readText(String(value), column)
+    }
     default: {
       // A text that is empty, or bytes, would be zero.
       if (typeof value === 'string' ? value.trim() === '' : typeof value === 'object')
