@@ -631,7 +631,7 @@ table('Data formats', [
     status: 415,
     gives: {
       'accept-post':
-        /^application\/json, application\/xml, application\/x-www-form-urlencoded, multipart\/form-data$/,
+        /^application\/json, application\/xml, application\/x-www-form-urlencoded, multipart\/form-data, text\/csv, application\/x-ndjson$/,
     },
     body: refused(415),
   },
