@@ -1,5 +1,6 @@
 // The resource of a collection in process: its methods and actions.
 
+import { Lines } from '../../base/lines.ts'
 import { normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
@@ -29,6 +30,10 @@ import { trackCalls } from './track-calls.ts'
 /** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
 const MAX_CHANGES = 10
 const MAX_WAIT_MS = 100
+/** How long a change waits for earlier ones of its item in this process, in milliseconds. */
+const PATIENCE_MS = 1000
+
+const lines = new Lines<Id>()
 
 const WHOLE_COLLECTION: Call['place'] = { kind: 'collection' }
 
@@ -116,18 +121,27 @@ class CollectionResource implements Resource<UnknownDef> {
 
   readonly change: Resource['change'] = async (target, change, options) => {
     const { id } = parseWriteTarget(this.#collection, target, { unconditional: true })
-    for (let attempt = 1; ; attempt++) {
-      const item = await this.read(id, options)
-      const value: unknown = await change(item)
-      try {
-        return await this.#write('patch', item, { value, options })
-      } catch (error) {
-        if (!(error instanceof ConflictError) || attempt === MAX_CHANGES) throw error
+    const attempts = async (most: number): Promise<ProgramItem> => {
+      for (let count = 1; ; count++) {
+        const item = await this.read(id, options)
+        const value: unknown = await change(item)
+        try {
+          return await this.#write('patch', item, { value, options })
+        } catch (error) {
+          if (!(error instanceof ConflictError) || count === most) throw error
+        }
+        // A random wait, so that the same servers do not meet again.
+        const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** count)
+        await new Promise(resolve => setTimeout(resolve, wait))
       }
-      // A random wait, so that the same writers do not meet again.
-      const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt)
-      await new Promise(resolve => setTimeout(resolve, wait))
     }
+    try {
+      return await attempts(1)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+    }
+    // In line: of many at once all but one would lose each round. A change within another one does not wait for ever.
+    return lines.run(this.#collection.store, id, () => attempts(MAX_CHANGES - 1), PATIENCE_MS)
   }
 
   #run(call: Call) {

@@ -1,12 +1,13 @@
 // The item that a write starts from: it exists, it is reachable, and the preconditions hold. Writers that meet at
 // one item wait in line: each tries again until it has written or given up.
 
+import { Lines } from '../../base/lines.ts'
 import { type Awaitable, andThen } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { cutTagsToVersions, evaluate, preconditionFailed } from '../../http/conditional.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import { UniqueError } from '../../store/errors.ts'
-import type { Id, Store, Stored } from '../../store/store.ts'
+import type { Id, Stored } from '../../store/store.ts'
 import { authorize } from '../authorize.ts'
 import type { OperationContext } from '../context.ts'
 import { toProgramItem } from '../in-process/program-items.ts'
@@ -81,6 +82,9 @@ export function refuseIfMatch({ call }: Pick<Write, 'call'>): void {
 /** The maximum of attempts of a write: for each one that failed, another write has succeeded. */
 const MAX_ATTEMPTS = 1000
 
+/** Of the items that several requests write. */
+const lines = new Lines<Id>()
+
 /**
  * Runs an attempt until it has stored something; where it has not, another write came in between.
  * @throws HttpError 503 after {@link MAX_ATTEMPTS}.
@@ -95,7 +99,7 @@ export function retryContested(
     const { call } = write
     // Not that of the transaction that has failed.
     const store = call.storeOf(call.target.collection)
-    return runInLine(store, call.target.id ?? '', () => runAttempts(write, steps))
+    return lines.run(store, call.target.id ?? '', () => runAttempts(write, steps))
   })
 }
 
@@ -146,19 +150,4 @@ export async function retryIfTaken(
     if (isTaken) return write.again()
     throw error
   }
-}
-
-const lines = new WeakMap<Store, Map<Id, Promise<void>>>()
-
-/** Does work when all earlier work on the item in this process has ended. */
-function runInLine<T>(store: Store, id: Id, work: () => Promise<T>): Promise<T> {
-  const items = lines.get(store) ?? new Map<Id, Promise<void>>()
-  lines.set(store, items)
-  const mine = (items.get(id) ?? Promise.resolve()).then(work)
-  const end = () => {
-    if (items.get(id) === settled) items.delete(id)
-  }
-  const settled: Promise<void> = mine.then(end, end)
-  items.set(id, settled)
-  return mine
 }
