@@ -207,7 +207,9 @@ describe('a collection with hideExistence, four relations away', () => {
     'b.c.d.secret=x',
     'include=b.c.d.secret',
   ])('%s is as any other name', async query => {
-    const [status, told] = await ask(query)
+    const [status, answer] = await ask(query)
+    // The name begins like a field that the client may read.
+    const told = answer.replace(/: did you mean [\w.]*secrets?_id\?/, '')
     const [, other] = await ask(query.replace(/secrets?/, word => word.replace(/./g, 'q')))
     expect([status, told.replace(/secrets?/g, word => word.replace(/./g, 'q'))]).toEqual([
       400,

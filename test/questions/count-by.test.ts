@@ -163,7 +163,7 @@ describe('what a count by groups gives', () => {
 test.each<[string, string, string]>([
   ['by=colour', 'unknown_group', 'Items are not counted by "colour": did you mean color?'],
   ['by=sum', 'unknown_group', 'Use: color, sold, built, built:day'],
-  ['by=color:month', 'unknown_group', 'Use: color, sold'],
+  ['by=color:month', 'unknown_group', 'did you mean color?'],
   ['by=built,built:year', 'invalid_value', 'by names built twice'],
   ['by=color,sold,built,price,model.name', 'too_many_groups', 'by names 5 fields; at most 4'],
   ['by=color&sum=color', 'not_a_number', 'sum is for numbers; color is a text'],
