@@ -119,6 +119,8 @@ describe.each(DATABASES)('%s', (name, open) => {
             `create trigger ${log} before update on "${table}" for each row execute function ${log}()`,
           ]
     for (const each of texts) await sql.raw(each).execute(db)
-    expect(await measure(serveCars())).toEqual([made, changed + 1])
+    // One locks the row; behind a trigger that runs after the change another one reads what it has made.
+    const more = name === 'SQLite' ? 2 : 1
+    expect(await measure(serveCars())).toEqual([made, changed + more])
   })
 })
