@@ -1,5 +1,6 @@
 // Runs the test files that matter for files of `src`: `npm run test:for src/http/link.ts`. `test/map.json` has for each the
-// quickest test files that together run all of its functions that any test runs. `-- --record` makes it anew, in minutes.
+// quickest test files that together run all of its functions that any test of the project `pure` runs. `-- --record` makes it
+// anew, in a minute; tests of stores and programs are not in it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +32,7 @@ function chooseTests(file: string, recorded: readonly Recorded[]): string[] {
 function record(): void {
   const folder = mkdtempSync(join(tmpdir(), 'record-'))
   const env = { ...process.env, RECORD: folder }
-  spawnSync('npx', ['vitest', 'run'], { stdio: 'inherit', env })
+  spawnSync('npx', ['vitest', 'run', '--project', 'pure'], { stdio: 'inherit', env })
   const recorded: Recorded[] = readdirSync(folder).map(name =>
     JSON.parse(readFileSync(join(folder, name), 'utf8')),
   )
