@@ -9,11 +9,12 @@ const matches = (...patterns: readonly RegExp[]) => {
   return (text: string) => any.test(text)
 }
 
-/** What a process has once: replaced timers and globals, events, garbage, programs that it starts. */
+/** What a process has once: replaced timers and globals, events, descriptors, garbage, programs that it starts. */
 const needsProcess = matches(
   /useFakeTimers|stubGlobal|spyOn|globalThis|\bgc\(/,
   /process\.(?:env\.\w+ = |(?:on|once|exit|memoryUsage|cpuUsage)\b)/,
   /from 'node:(?:worker_threads|cluster|inspector|v8|vm)'/,
+  /proc\/self/,
 )
 const startsProgram = matches(
   /from '(?:node:child_process|playwright-core|ioredis|esbuild|s3rver|oidc-provider)'/,

@@ -76,6 +76,8 @@ export const STORES: readonly string[] = named([
 
 /** Start programs, replace timers, or change and watch events, environment, globals and garbage. */
 export const HEAVY: readonly string[] = named([
+  'blobs/aborts',
+  'blobs/unread',
   'bench',
   'blobs/stalls',
   'blobs/stores',
