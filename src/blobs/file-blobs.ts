@@ -124,6 +124,8 @@ async function* readFile(
 ): AsyncGenerator<Uint8Array> {
   try {
     const part = range && { start: range.first, end: range.last }
+    // With a signal that is aborted already, Node opens the file and never closes it.
+    signal?.throwIfAborted()
     yield* createReadStream(path, { ...part, ...(signal && { signal }) })
   } catch (error) {
     throw toStoreError(error)

@@ -79,8 +79,7 @@ const UNSENT: [string, string, (tag: string) => Init, number][] = [
 ]
 
 describe.each(HANDLER_NAMES)('through %s', name => {
-  // Retried since one of them failed in 2 of 6 runs, for a reason that is not known yet: it may be a leak.
-  describe.runIf(existsSync('/proc/self/fd'))(`${TIMES} times`, { retry: 3 }, () => {
+  describe.runIf(existsSync('/proc/self/fd'))(`${TIMES} times`, () => {
     test.each(UNSENT)('%s leaves no descriptor', async (_what, path, init, status) => {
       const handler = await openHandler(name, await photosApi(await folderBlobs()))
       const whole = await handler.request(PATH)
