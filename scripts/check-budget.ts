@@ -7,7 +7,7 @@ import { countCode } from '../test/source-shape.ts'
 const BUDGET = new URL('../test/budget.json', import.meta.url)
 const PLAY = 1.03
 
-/** `operations/write` of `operations/write/plan.ts`; files at the top are one room. */
+/** `operations/writes` of `operations/writes/plan.ts`; files at the top are one room. */
 const roomOf = (path: string) => path.split('/').slice(0, -1).slice(0, 2).join('/') || 'src'
 
 const today: Record<string, number> = {}

@@ -20,8 +20,8 @@ import type {
   TransactionOptions,
 } from './model/types/hooks.ts'
 import type { Policies } from './model/types/policies.ts'
-import type { CallScope, Pages } from './operations/context.ts'
-import { warnOfUnaddressed } from './operations/unaddressed-ids.ts'
+import type { CallScope, Pages } from './operations/calls/context.ts'
+import { warnOfUnaddressed } from './operations/reads/unaddressed-ids.ts'
 import {
   assertValid,
   checkOptions,
@@ -36,7 +36,7 @@ import {
   recordOf,
   wholeFrom,
 } from './options.ts'
-import { createHandlers, type Handlers } from './server/create-handlers.ts'
+import { createHandlers, type Handlers } from './server/handlers/create-handlers.ts'
 import type { Store } from './store/store.ts'
 
 /** Collections by name: the key is the collection's name. */

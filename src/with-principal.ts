@@ -3,7 +3,7 @@
 import type { BasePrincipal, Principal } from './auth/scheme.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { type Collection, defineCollection } from './collection.ts'
-import type { CollectionOptions, Places } from './model/compile/collection-options.ts'
+import type { CollectionOptions, Places } from './model/types/collection-options.ts'
 import type { MadeIds } from './model/types/collection-types.ts'
 import type { Operation } from './model/types/operation.ts'
 import type { BinaryForm } from './schema/blob-forms.ts'

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path/posix'
 import { expect, test } from 'vitest'
 import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
 import {
@@ -40,6 +41,7 @@ const SUBPATHS = [
   'html',
   'node',
   'rules',
+  'memory',
   's3',
   'sql',
   'store-authors',
@@ -51,7 +53,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   zod: /^schema\//,
   'path-to-regexp': /^model\//,
   negotiator: /^negotiate\.ts$/,
-  busboy: /^formats\/multipart(?:-part)?\.ts$/,
+  busboy: /^formats\/multipart\/(?:multipart|part)\.ts$/,
   'fast-xml-parser': /^formats\/xml\/reader\.ts$/,
   kysely: /^sql\//,
   '@aws-sdk/client-s3': /^s3\//,
@@ -86,9 +88,37 @@ test('a folder imports only folders above it, types included', () => {
   expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length)
 })
 
+test('no two folders import each other, at any depth', () => {
+  const arrows = new Map(
+    files.flatMap(({ path, imports }) =>
+      imports.map(from => [`${dirname(path)} → ${dirname(from)}`, `${path} imports ${from}`]),
+    ),
+  )
+  const mutual = files.flatMap(({ path, imports }) =>
+    imports
+      .filter(from => from.includes('/') && path.includes('/') && dirname(from) !== dirname(path))
+      .filter(from => arrows.has(`${dirname(from)} → ${dirname(path)}`))
+      .map(
+        from => `${path} imports ${from}, and ${arrows.get(`${dirname(from)} → ${dirname(path)}`)}`,
+      ),
+  )
+  expect(mutual).toEqual([])
+  expect(arrows.size).toBeGreaterThan(100)
+})
+
+test('only the list of names imports the memory store', () => {
+  const importers = files
+    .filter(
+      ({ path, imports }) =>
+        layerOf(path) !== 'memory' && imports.some(from => layerOf(from) === 'memory'),
+    )
+    .map(({ path }) => path)
+  expect(importers).toEqual(['index.ts'])
+})
+
 test('what stores items knows nothing of HTTP', () => {
   const wrong = files
-    .filter(({ path }) => ['store', 'sql', 'store-authors'].includes(layerOf(path)))
+    .filter(({ path }) => ['store', 'memory', 'sql', 'store-authors'].includes(layerOf(path)))
     .flatMap(({ path, imports }) =>
       imports.filter(from => layerOf(from) === 'http').map(from => `${path} imports ${from}`),
     )
@@ -97,6 +127,7 @@ test('what stores items knows nothing of HTTP', () => {
 
 function isUpward(importer: string, imported: string): boolean {
   if (importer === imported || SUBPATHS.includes(importer)) return false
+  if (importer === 'index' && imported === 'memory') return false
   return LAYERS.indexOf(imported) > LAYERS.indexOf(importer) || SUBPATHS.includes(imported)
 }
 

@@ -346,7 +346,7 @@ function optionsOf(path: string, name: string): string[] {
 it.each([
   [
     'docs/collections.md',
-    'model/compile/collection-options.ts',
+    'model/types/collection-options.ts',
     ['PlainOptions', 'CollectionOptions'],
   ],
   ['docs/api.md', 'model/types/policies.ts', ['Policies']],

@@ -90,7 +90,7 @@ export function findContextWrites({ nodes }: SourceFile): SyntaxNode[] {
   )
 }
 
-/** `operations` of `operations/read/list.ts`. */
+/** `operations` of `operations/reads/list.ts`. */
 export function folderOf(path: string): string {
   return path.includes('/') ? (posix.dirname(path).split('/')[0] ?? path) : path
 }

@@ -8,11 +8,11 @@ import { findView } from '../src/model/compile/compile-views.ts'
 import { buildRouter, type Route } from '../src/model/compile/routes.ts'
 import { findApiDefinition } from '../src/model/definitions.ts'
 import type { ApiDefinition, CollectionDefinition } from '../src/model/types/definition.ts'
-import type { RequestContext, Step } from '../src/operations/context.ts'
-import { validateNew, validateReplacement } from '../src/operations/write/input.ts'
-import { planChange, planCreate, planDelete } from '../src/operations/write/plan.ts'
-import { Steps, type WriteStep } from '../src/operations/write/steps.ts'
-import { storeChange, storeNew } from '../src/operations/write/store.ts'
+import type { RequestContext, Step } from '../src/operations/calls/context.ts'
+import { validateNew, validateReplacement } from '../src/operations/writes/input.ts'
+import { planChange, planCreate, planDelete } from '../src/operations/writes/plan.ts'
+import { Steps, type WriteStep } from '../src/operations/writes/steps.ts'
+import { storeChange, storeNew } from '../src/operations/writes/store.ts'
 import { compileEndpoints } from '../src/server/endpoint.ts'
 import { sourceFiles } from './source.ts'
 
@@ -132,9 +132,9 @@ test('docs/architecture.md prints the steps of a write', () => {
     ['POST', planCreate(notes)],
   ] as const
   const rows = mergeRows(lists.map(([name, { list }]) => [...listRows(list, [name])]))
-  expect(docs).toContain(printTable('operations/write/', rows))
+  expect(docs).toContain(printTable('operations/writes/', rows))
   const deletion = [...listRows(planDelete(find('folders')).list, ['DELETE'])]
-  expect(docs).toContain(printTable('operations/write/', deletion))
+  expect(docs).toContain(printTable('operations/writes/', deletion))
 })
 
 /** A POST that is no form: all that the step reads of it. */

@@ -16,20 +16,20 @@ function breaking(
   return places.map(([text, replacement]) => ({ file, text, replacement }))
 }
 
-const RESULTS = 'src/operations/write/results.ts'
+const RESULTS = 'src/operations/writes/results.ts'
 const OVERRIDE = 'src/http/method-override.ts'
 const CONDITIONAL = 'src/http/conditional.ts'
 const FILTERS = 'src/query/filters.ts'
 const BOUNDS = 'src/query/list-parameters.ts'
 const PAGES = 'src/pagination.ts'
-const LIST = 'src/operations/read/list.ts'
-const READ = 'src/operations/read/read.ts'
-const ROLES = 'src/operations/write/enforce-field-roles.ts'
+const LIST = 'src/operations/reads/list.ts'
+const READ = 'src/operations/reads/read.ts'
+const ROLES = 'src/operations/writes/enforce-field-roles.ts'
 const ENDPOINT = 'src/server/endpoint.ts'
 const RESPOND = 'src/server/respond.ts'
 
 export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
-  root: breaking('src/operations/read/root.ts', [
+  root: breaking('src/operations/reads/root.ts', [
     "url: context.href({ kind: 'root', version }), resources }",
     "url: context.href({ kind: 'root', version }), resources: {} }",
   ]),
@@ -55,17 +55,17 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       "status: 303, headers: ['Location', context.hrefAsRequested(item)]",
       "status: 302, headers: ['Location', context.hrefAsRequested(item)]",
     ]),
-    ...breaking('src/operations/write/input.ts', [
+    ...breaking('src/operations/writes/input.ts', [
       'validator.replace(own, candidate)',
       'validator.replace(own, { ...own, ...candidate })',
     ]),
   ],
   PATCH: [
-    ...breaking('src/operations/write/input.ts', [
+    ...breaking('src/operations/writes/input.ts', [
       'if (!sameJson(values, own)) return undefined',
       'if (own) return undefined',
     ]),
-    ...breaking('src/operations/write/input.ts', [
+    ...breaking('src/operations/writes/input.ts', [
       'if (type === JSON_PATCH_TYPE) {',
       'if (type === undefined) {',
     ]),
@@ -104,7 +104,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ]),
   'OPTIONS and principals': [
     ...breaking(ENDPOINT, ['!route.methods.has(method) || methods.has(method)', 'true']),
-    ...breaking('src/operations/authorize.ts', [
+    ...breaking('src/operations/calls/authorize.ts', [
       'return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))',
       'return methods',
     ]),
@@ -115,11 +115,11 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["collection && route.pattern.includes('/:id')", 'false'],
   ),
   'sub-collections': [
-    ...breaking('src/operations/items.ts', [
+    ...breaking('src/operations/calls/items.ts', [
       'return [below, ...(rows?.where ?? [])]',
       'return rows?.where ?? []',
     ]),
-    ...breaking('src/operations/write/check-references.ts', [
+    ...breaking('src/operations/writes/check-references.ts', [
       'return { ...values, [parent.field]: parent.id }',
       'return values',
     ]),
@@ -129,7 +129,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       'return key === undefined ? undefined : this.#owners.get(key)',
       'return undefined',
     ]),
-    ...breaking('src/operations/items.ts', [
+    ...breaking('src/operations/calls/items.ts', [
       'return [below, ...(rows?.where ?? [])]',
       'return rows?.where ?? []',
     ]),
@@ -148,7 +148,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       ['hidden: new Set([...whole.hidden, ...unreadable])', 'hidden: whole.hidden'],
       ['validator: buildValidator(schema, unknown)', 'validator: whole.validator'],
     ),
-    ...breaking('src/operations/write/input.ts', [
+    ...breaking('src/operations/writes/input.ts', [
       'return withBodyIssues(issues, () => runSteps(steps, write))\n}\n\nasync',
       'return runSteps(steps, write)\n}\n\nasync',
     ]),
@@ -163,7 +163,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ['return owns || except.some', 'return true || except.some'],
   ),
   'deletion of a parent': [
-    ...breaking('src/operations/write/find-doomed.ts', [
+    ...breaking('src/operations/writes/find-doomed.ts', [
       'if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)',
       'if (!node) continue',
     ]),
@@ -172,12 +172,12 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       "onDelete = 'cascade'",
     ]),
   ],
-  'an action that returns an item of the collection': breaking('src/operations/actions.ts', [
-    'if (known) return { stored: known }',
-    '',
-  ]),
+  'an action that returns an item of the collection': breaking(
+    'src/operations/programs/actions.ts',
+    ['if (known) return { stored: known }', ''],
+  ),
   actions: breaking(
-    'src/operations/actions.ts',
+    'src/operations/programs/actions.ts',
     ['if (data === undefined) return buildEmptyResult(context)', ''],
     [
       "status: 200,\n    headers: [],\n    representation: { kind: 'document'",
@@ -266,12 +266,12 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["const hasTags = headers['if-none-match'] !== undefined", 'const hasTags = false'],
     ["if (!matches(ifMatch, current, true)) return 'failed'", ''],
   ),
-  'one winner': breaking('src/store/memory-store.ts', [
+  'one winner': breaking('src/memory/memory-store.ts', [
     'if (before?.version !== version) return undefined',
     'if (!before) return undefined',
   ]),
   '`Idempotency-Key`': breaking(
-    'src/operations/write/idempotency-key.ts',
+    'src/operations/writes/idempotency-key.ts',
     ["if (record.state !== 'new')", "if (record.state === 'running')"],
     ['if (record.fingerprint !== fingerprint)', "if (record.fingerprint === '')"],
     ["if (record.state === 'running') {", 'if (record.fingerprint === "") {'],
@@ -285,7 +285,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     'if (!content || extension) {',
   ]),
   authentication: [
-    ...breaking('src/operations/authorize.ts', [
+    ...breaking('src/operations/calls/authorize.ts', [
       "if (!needed || needed === 'public' || unmet.includes(undefined)) return",
       "if (principal || !needed || needed === 'public') return",
     ]),
@@ -307,7 +307,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     `return { [\`\${name}_link\`]: record && url`,
   ]),
   '`suppress_error_codes` with a byte range': breaking(READ, ['    !suppressed &&\n', '']),
-  'addresses in answers': breaking('src/operations/context.ts', [
+  'addresses in answers': breaking('src/operations/calls/context.ts', [
     `return this.extension === undefined ? href : \`\${href}.\${this.extension}\``,
     'return href',
   ]),
@@ -316,7 +316,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     'const start = plain',
   ]),
   multipart: breaking(
-    'src/formats/multipart-part.ts',
+    'src/formats/multipart/part.ts',
     ['if (JSON_TYPE.test(type)) {', 'if (type === JSON_TYPE.source) {'],
     ['if (!xml.types.includes(type)) return undefined', 'return undefined'],
   ),

@@ -1,6 +1,6 @@
 // Validators and preconditions (RFC 9110 §8.8 and §13): from entity tags and dates to a verdict: proceed,
 // 304, or 412.
-// Reads are evaluated in server/respond.ts, writes in operations/write-preconditions.ts.
+// Reads are evaluated in server/respond.ts, writes in operations/writes/preconditions.ts.
 
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { parseHttpDate } from './date.ts'

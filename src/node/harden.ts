@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream'
 import { noteArrival } from '../base/turns.ts'
 import type { Issue } from '../errors.ts'
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
-import { findServed, queued } from '../server/node-handler.ts'
-import { askForBody, expecting, takenOver } from '../server/node-send.ts'
+import { findServed, queued } from '../server/handlers/node-handler.ts'
+import { askForBody, expecting, takenOver } from '../server/handlers/node-send.ts'
 import {
   ALLOW_ALL,
   buildRawResponse,

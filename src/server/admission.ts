@@ -10,8 +10,8 @@ import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
 import { isSafe } from '../http/methods.ts'
 import type { ActionDefinition, ApiDefinition } from '../model/types/definition.ts'
-import { metadataAddress } from '../operations/authorize.ts'
-import type { RequestContext, Step } from '../operations/context.ts'
+import { metadataAddress } from '../operations/calls/authorize.ts'
+import type { RequestContext, Step } from '../operations/calls/context.ts'
 import { step, timed } from './steps.ts'
 
 /**

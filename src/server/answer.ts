@@ -4,7 +4,7 @@ import type { Json } from '../base/values.ts'
 import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditional.ts'
 import { getHeader } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
-import type { CallContext, OperationResult } from '../operations/context.ts'
+import type { CallContext, OperationResult } from '../operations/calls/context.ts'
 
 /** An answer without what HTTP alone has. */
 export interface PlainAnswer {

@@ -20,8 +20,8 @@ import {
   readTypes,
   unsupportedMediaType,
 } from '../negotiate.ts'
-import type { CollectionContext, DecodedBody, RequestContext } from '../operations/context.ts'
-import type { Uploads } from '../operations/write/uploads.ts'
+import type { CollectionContext, DecodedBody, RequestContext } from '../operations/calls/context.ts'
+import type { Uploads } from '../operations/calls/uploads.ts'
 import { takesArrays } from '../store/sets.ts'
 import { toCollectionContext } from './steps.ts'
 

@@ -20,8 +20,8 @@ import {
   withServer,
 } from '../openapi/document.ts'
 import { printGuide } from '../openapi/guide.ts'
-import { canAnything } from '../operations/authorize.ts'
-import type { RequestContext } from '../operations/context.ts'
+import { canAnything } from '../operations/calls/authorize.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
 
 /** How many texts of a version are kept. */
 const MAX_TEXTS = 16

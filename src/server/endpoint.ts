@@ -15,7 +15,6 @@ import type {
 } from '../model/types/definition.ts'
 import { printSchemaPath } from '../openapi/document.ts'
 import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
-import { showForm } from '../operations/actions.ts'
 import {
   authorize,
   collectionOf,
@@ -23,11 +22,12 @@ import {
   isHidden,
   listAuthorizedMethods,
   noSuchPath,
-} from '../operations/authorize.ts'
-import type { RequestContext, Step } from '../operations/context.ts'
-import { withDryRun } from '../operations/dry-run.ts'
-import { compileOperation } from '../operations/perform.ts'
-import { describeRoot, listBelow, listResources } from '../operations/read/root.ts'
+} from '../operations/calls/authorize.ts'
+import type { RequestContext, Step } from '../operations/calls/context.ts'
+import { showForm } from '../operations/programs/actions.ts'
+import { compileOperation } from '../operations/programs/perform.ts'
+import { describeRoot, listBelow, listResources } from '../operations/reads/root.ts'
+import { withDryRun } from '../operations/writes/dry-run.ts'
 import { tidyQuery } from '../query/form-query.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readForm, readRequestBody } from './body.ts'

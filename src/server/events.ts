@@ -5,7 +5,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Principal } from '../auth/scheme.ts'
 import type { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
-import type { RequestContext } from '../operations/context.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
 
 /** Published when the target of a request is known, before credentials are checked. */
 export interface RequestEvent {

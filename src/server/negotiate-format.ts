@@ -3,7 +3,7 @@
 import { isSafe } from '../http/methods.ts'
 import { splitTarget } from '../http/target.ts'
 import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
-import type { RequestContext } from '../operations/context.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
 
 /** @throws HttpError 406 */
 export function negotiateFormat(context: RequestContext): void {

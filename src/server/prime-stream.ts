@@ -4,7 +4,7 @@
 
 import { iterate } from '../base/iterate.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
-import type { RequestContext } from '../operations/context.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
 import { toReportedError } from './report-error.ts'
 
 /**

@@ -10,8 +10,8 @@ import type { RequestBody } from '../http/message.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import type { CollectionTarget } from '../model/compile/routes.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
-import type { RequestContext } from '../operations/context.ts'
-import { asksForGroups } from '../operations/read/count-by.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
+import { asksForGroups } from '../operations/reads/count-by.ts'
 import {
   FORM_QUERY,
   JSON_QUERY,

@@ -1,9 +1,9 @@
 // What ends a request: reported where it is a failure.
 import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
-import type { RequestContext } from '../operations/context.ts'
-import { toOuterError } from '../operations/inner-errors.ts'
-import { reportFailure } from '../operations/report-failure.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
+import { toOuterError } from '../operations/calls/inner-errors.ts'
+import { reportFailure } from '../operations/calls/report-failure.ts'
 import { noteDiskFull } from './disk-full.ts'
 import { getRequestId } from './events.ts'
 

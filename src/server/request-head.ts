@@ -15,7 +15,7 @@ import {
 } from '../http/method-override.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
-import type { RequestContext } from '../operations/context.ts'
+import type { RequestContext } from '../operations/calls/context.ts'
 
 /** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {

@@ -4,9 +4,23 @@ import { memoize } from '../base/memoize.ts'
 import { takeTurn } from '../base/turns.ts'
 import type { Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { ReadOrder } from './memory-index.ts'
 import { keyComparer, type SortKey, sortKeyOf } from './selection.ts'
-import { type Slice, type Stored, type StoreOptions, throwIfAborted } from './store.ts'
+import {
+  type KeySlice,
+  type Slice,
+  type Stored,
+  type StoreOptions,
+  throwIfAborted,
+} from './store.ts'
+
+/** How a slice is read: its sort, the place to continue from, and how many items are skipped. */
+export interface ReadOrder {
+  /** Empty: in any order. */
+  readonly sort: readonly SortKey[]
+  /** A place in the sort to continue from; the start where it is absent. */
+  readonly after: KeySlice['key']
+  readonly offset: number
+}
 
 /** An item with its place in a sort. */
 interface Keyed {

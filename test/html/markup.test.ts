@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { escapeHtml, Markup, markup, type Part, raw, safeAddress } from '../../src/html/markup.ts'
+import {
+  escapeHtml,
+  Markup,
+  markup,
+  type Part,
+  raw,
+  safeAddress,
+} from '../../src/html/markup/markup.ts'
 import { sourceFiles } from '../source.ts'
 
 const HOSTILE = `<script>alert('x')</script>&"`

@@ -3,7 +3,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { buildPageView, html, type Pages } from '../../src/html/index.ts'
-import { toLocalPath } from '../../src/html/markup.ts'
+import { toLocalPath } from '../../src/html/markup/markup.ts'
 import {
   type Access,
   type ApiOptions,

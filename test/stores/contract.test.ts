@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
+import { memoryStore } from '../../src/memory/memory-store.ts'
 import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
 import { finds, growTrees } from '../../src/testing/filtering.ts'
 import { storeCases } from '../../src/testing/index.ts'
 import { fill, shapeWith } from '../../src/testing/sample.ts'

@@ -2,10 +2,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineCollection, memoryStore } from '../../src/index.ts'
+import { SortedList } from '../../src/memory/sorted-list.ts'
 import type { Field } from '../../src/rules/index.ts'
 import type { Schema } from '../../src/schema/zod-fields.ts'
 import { mergeShapes } from '../../src/store/shapes.ts'
-import { SortedList } from '../../src/store/sorted-list.ts'
 import type { Shape } from '../../src/store/store.ts'
 
 function shape(schema: Schema, more: Partial<Shape> = {}): Shape {

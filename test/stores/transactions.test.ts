@@ -1,7 +1,7 @@
 // Transactions over several stores; those on one store are in the contract.
 import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../../src/memory/memory-store.ts'
 import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { by, shapeWith } from '../../src/testing/sample.ts'
 import { openPostgres, usePostgres } from './postgres.ts'

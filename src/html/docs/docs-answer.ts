@@ -1,8 +1,8 @@
 // The answer to a request that was tried: its status, headers and body, and the line of curl that sends it.
 import { STATUS_CODES } from 'node:http'
 import { METHOD_PARAMETER } from '../../http/method-override.ts'
-import type { TriedAnswer } from '../../operations/context.ts'
-import { type Markup, markup } from '../markup.ts'
+import type { TriedAnswer } from '../../operations/calls/context.ts'
+import { type Markup, markup } from '../markup/markup.ts'
 import { blankWriteOnly } from '../pages/build-page-view.ts'
 import { quote } from './docs-samples.ts'
 import type { DocsView } from './docs-view.ts'

@@ -4,7 +4,7 @@ import { memoize } from '../../base/memoize.ts'
 import { listRoutes, toUriTemplate } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import { DOCS_PATH, OPENAPI_PATH, TRY_PATH } from '../../openapi/document.ts'
-import type { RequestContext } from '../../operations/context.ts'
+import type { RequestContext } from '../../operations/calls/context.ts'
 import { findInputFields } from '../pages/build-page-view.ts'
 import { chooseCredentials } from './docs-samples.ts'
 

@@ -1,13 +1,13 @@
 // The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../../errors.ts'
-import { noSuchPath } from '../../operations/authorize.ts'
-import type { DocsPrinter } from '../../operations/context.ts'
+import { noSuchPath } from '../../operations/calls/authorize.ts'
+import type { DocsPrinter } from '../../operations/calls/context.ts'
 import { foldText, searchWords } from '../../store/search.ts'
-import { type Markup, markup, type Part } from '../markup.ts'
+import { type Markup, markup, type Part } from '../markup/markup.ts'
+import { DOCS_STYLE, STYLE } from '../markup/style.ts'
 import { printSearch } from '../pages/list.ts'
 import { printFrame } from '../pages/page.ts'
-import { DOCS_STYLE, STYLE } from '../style.ts'
 import { printAnswerContent } from './docs-answer.ts'
 import {
   type DocsOperation,

@@ -1,8 +1,7 @@
 // A change that came too late: mine beside theirs, and a form for either.
 import { FILLED_PARAMETER, findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import { isUnreadable } from '../../schema/fields.ts'
-import { type Markup, markup, type Part } from '../markup.ts'
-import { NOTHING, printItem } from '../values.ts'
+import { type Markup, markup, type Part } from '../markup/markup.ts'
 import { listChoices, printForm } from './form.ts'
 import {
   type Control,
@@ -15,6 +14,7 @@ import {
   toLines,
 } from './form-state.ts'
 import type { CurrentItem, FormAction, PageView } from './page-view.ts'
+import { NOTHING, printItem } from './values.ts'
 
 /** Whether a form was refused since its item has another version by now. */
 export function isConflict(status: number, { submitted }: PageView): boolean {

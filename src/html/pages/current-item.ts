@@ -1,8 +1,8 @@
 // The item as it is now, for the page of a change that came too late.
 import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
-import type { RequestContext } from '../../operations/context.ts'
-import { deriveRequest } from '../../operations/derive-call.ts'
-import { compileOperation } from '../../operations/perform.ts'
+import type { RequestContext } from '../../operations/calls/context.ts'
+import { deriveRequest } from '../../operations/calls/derive-call.ts'
+import { compileOperation } from '../../operations/programs/perform.ts'
 import type { CurrentItem } from './page-view.ts'
 import { withinTime } from './parent-choices.ts'
 

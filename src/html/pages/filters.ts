@@ -7,7 +7,7 @@ import { isGroupParameter } from '../../query/groups.ts'
 import { BOUNDS, RESERVED } from '../../query/list-parameters.ts'
 import { type Field, isFilterable } from '../../schema/fields.ts'
 import { listOperators, type OperatorWord } from '../../store/operators.ts'
-import { type Markup, markup, raw } from '../markup.ts'
+import { type Markup, markup, raw } from '../markup/markup.ts'
 import {
   controlId,
   hidden,

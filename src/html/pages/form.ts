@@ -12,7 +12,7 @@ import {
   METHOD_PARAMETER,
 } from '../../http/method-override.ts'
 import { describeField, type Field, isUnreadable } from '../../schema/fields.ts'
-import { type Markup, markup, type Part, raw, toLocalPath } from '../markup.ts'
+import { type Markup, markup, type Part, raw, toLocalPath } from '../markup/markup.ts'
 import { type Control, fillForm, findControl, flatten, printFilled } from './form-state.ts'
 import type { FieldChoices, FormAction, PageView } from './page-view.ts'
 

@@ -9,9 +9,9 @@ import { type Parameter, printParameters } from '../../http/parameters.ts'
 import { PLACES } from '../../query/list-parameters.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import { invalidSortReason, parseSort, printSort } from '../../store/sort.ts'
-import { type Markup, markup, raw, toLocalPath } from '../markup.ts'
-import { printValue } from '../values.ts'
+import { type Markup, markup, raw, toLocalPath } from '../markup/markup.ts'
 import type { PageView } from './page-view.ts'
+import { printValue } from './values.ts'
 
 interface ListColumn {
   readonly name: string

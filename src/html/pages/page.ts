@@ -1,7 +1,7 @@
 // The frame of every page: head, breadcrumbs, content, links to other formats.
 
-import { type Markup, markup, type Part, raw } from '../markup.ts'
-import { STYLE } from '../style.ts'
+import { type Markup, markup, type Part, raw } from '../markup/markup.ts'
+import { STYLE } from '../markup/style.ts'
 import type { PageView } from './page-view.ts'
 
 interface Frame {

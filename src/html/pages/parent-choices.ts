@@ -4,7 +4,7 @@ import { getValue, type Path } from '../../base/paths.ts'
 import type { Item } from '../../base/values.ts'
 import { Deadlines, unavailable } from '../../http/timeouts.ts'
 import type { CollectionDefinition, VersionDefinition } from '../../model/types/definition.ts'
-import type { RequestContext } from '../../operations/context.ts'
+import type { RequestContext } from '../../operations/calls/context.ts'
 import type { FieldChoices } from './page-view.ts'
 
 /** The maximum of parents that a control offers, and of characters of each. */

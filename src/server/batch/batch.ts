@@ -19,9 +19,9 @@ import type {
   OperationResult,
   RequestContext,
   Step,
-} from '../../operations/context.ts'
-import { deriveRequest } from '../../operations/derive-call.ts'
-import { keepAnswer, runOncePerKey } from '../../operations/write/idempotency-key.ts'
+} from '../../operations/calls/context.ts'
+import { deriveRequest } from '../../operations/calls/derive-call.ts'
+import { keepAnswer, runOncePerKey } from '../../operations/writes/idempotency-key.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
 import { hasBody, readValue } from '../body.ts'

@@ -8,9 +8,9 @@ import { type Parameter, parseParameters } from '../../http/parameters.ts'
 import { splitTarget } from '../../http/target.ts'
 import type { CollectionTarget, Match, Route } from '../../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../../model/types/definition.ts'
-import { isHidden, isKnown } from '../../operations/authorize.ts'
-import type { RequestContext, Runtime } from '../../operations/context.ts'
-import { listFiles } from '../../operations/write/blob-inputs.ts'
+import { isHidden, isKnown } from '../../operations/calls/authorize.ts'
+import type { RequestContext, Runtime } from '../../operations/calls/context.ts'
+import { listFiles } from '../../operations/writes/blob-inputs.ts'
 import type { Id } from '../../store/store.ts'
 
 /** A step as it was sent, and what stands at its path. */

@@ -2,18 +2,18 @@
 
 import { HttpError } from '../../errors.ts'
 import { AS_JSON } from '../../negotiate.ts'
-import { authorize } from '../../operations/authorize.ts'
+import { authorize } from '../../operations/calls/authorize.ts'
 import type {
   CollectionContext,
   OperationContext,
   RequestContext,
-} from '../../operations/context.ts'
-import { deriveRequest } from '../../operations/derive-call.ts'
-import { requireRollback, rollBack } from '../../operations/dry-run.ts'
-import { toOperationError, toOuterError } from '../../operations/inner-errors.ts'
-import { compileOperation } from '../../operations/perform.ts'
-import { runInTransaction } from '../../operations/run-transaction.ts'
-import type { RunningTransaction } from '../../operations/running-transaction.ts'
+} from '../../operations/calls/context.ts'
+import { deriveRequest } from '../../operations/calls/derive-call.ts'
+import { toOperationError, toOuterError } from '../../operations/calls/inner-errors.ts'
+import { runInTransaction } from '../../operations/calls/run-transaction.ts'
+import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
+import { compileOperation } from '../../operations/programs/perform.ts'
+import { requireRollback, rollBack } from '../../operations/writes/dry-run.ts'
 import type { Id } from '../../store/store.ts'
 import { type PlainAnswer, toAnswer } from '../answer.ts'
 import { InnerRequest } from '../inner-request.ts'

@@ -1,0 +1,174 @@
+// The items of one store in memory, with their indexes and unique values.
+
+import type { Item, Json } from '../base/values.ts'
+import { UniqueError } from '../store/errors.ts'
+import { chosenId, createVersion, nextId } from '../store/ids.ts'
+import type { PrintedStored } from '../store/printed.ts'
+import { indexesOf } from '../store/shapes.ts'
+import type { Id, Shape, Stored } from '../store/store.ts'
+import { UniqueValues } from '../store/unique-values.ts'
+import { assemble, findNextDate } from '../store/written.ts'
+import { MemoryIndex } from './memory-index.ts'
+import type { Source } from './memory-select.ts'
+
+/** What a transaction makes of the items of a store: `undefined` of one that it removes. */
+export type Changes = ReadonlyMap<Id, Stored | undefined>
+
+/** The items of a store. An error leaves them and their indexes as they are. */
+export class MemoryRows {
+  /** The time in milliseconds since 1970. */
+  readonly clock: () => number
+  /** The last id that the store has made. */
+  last: Id | undefined
+  readonly #rows = new Map<Id, Stored>()
+  #shape: Shape
+  #source: Source
+  #uniques: readonly UniqueValues[]
+  /** Made at the first write: Workers refuse randomness before the first request. */
+  #prefix: string | undefined
+  #written = 0
+  /** The time of the last write, and its text: many writes come in one millisecond. */
+  #time = Number.NaN
+  #date = ''
+
+  constructor(shape: Shape, clock: () => number) {
+    this.clock = clock
+    this.#shape = shape
+    this.#source = { ...buildSource(shape), revision: 0, examined: 0 }
+    this.#uniques = buildUniques(shape)
+  }
+
+  get shape(): Shape {
+    return this.#shape
+  }
+
+  get source(): Source {
+    return this.#source
+  }
+
+  get uniques(): readonly UniqueValues[] {
+    return this.#uniques
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  get(id: Id): Stored | undefined {
+    return this.#rows.get(id)
+  }
+
+  /** Gives the items the indexes and unique sets of another shape. */
+  reshape(shape: Shape): void {
+    this.#shape = shape
+    this.#source = { ...this.#source, ...buildSource(shape) }
+    this.#uniques = buildUniques(shape)
+    for (const row of this.#rows.values()) this.#restore(row)
+  }
+
+  /** @throws UniqueError where another item has the id, or values of a unique set. */
+  create(values: Item): Stored {
+    const { identity } = this.#shape
+    const id = chosenId(identity, values) ?? nextId(identity, this.last, this.clock())
+    if (this.#rows.has(id)) throw new UniqueError([identity.name])
+    const row = this.build(id, values, undefined)
+    this.#claimUniques(undefined, row)
+    this.#add(row)
+    if (id !== values[identity.name]) this.last = id
+    return row
+  }
+
+  /** @throws UniqueError where another item has values of a unique set. */
+  update(before: Stored, values: Item): Stored {
+    const row = this.build(before.id, values, before)
+    this.#claimUniques(before.item, row)
+    this.#replace(before, row)
+    return row
+  }
+
+  remove(row: Stored): boolean {
+    for (const index of this.#source.indexes) index.remove(row)
+    for (const unique of this.#uniques) unique.replace(row.item, undefined, row.id)
+    this.#source.revision++
+    return this.#rows.delete(row.id)
+  }
+
+  /** Undoes an update, which nothing has followed. */
+  undoUpdate(row: Stored, before: Stored): void {
+    for (const unique of this.#uniques) unique.replace(row.item, before.item, row.id)
+    this.#replace(row, before)
+  }
+
+  /** Applies what a transaction has changed; never fails. */
+  apply(changes: Changes): void {
+    for (const id of changes.keys()) {
+      const row = this.#rows.get(id)
+      if (row) this.remove(row)
+    }
+    for (const row of changes.values()) if (row) this.#restore(row)
+  }
+
+  /** Makes the next state of an item. */
+  build(id: Id, values: Item, before: Stored | undefined): PrintedStored {
+    const now = findNextDate(this.clock(), before?.updatedAt)
+    const old = before?.item
+    if (now !== this.#time) {
+      this.#time = now
+      this.#date = new Date(now).toISOString()
+    }
+    const { createdAt } = this.#shape
+    const created = String((old && createdAt && old[createdAt]) || this.#date)
+    const item = Object.freeze(assemble(this.#shape, id, values, created, this.#date, copyFrozen))
+    // Versions never come again: the prefix is of this store, the count of this process.
+    this.#prefix ??= createVersion().slice(0, 8)
+    const version = `${this.#prefix}${(this.#written++).toString(36)}`
+    // With `printed` all rows have one hidden class.
+    return { id, item, version, updatedAt: now, printed: undefined }
+  }
+
+  /** Reserves the unique values of a row in place of those of its old item. */
+  #claimUniques(old: Item | undefined, { id, item }: Stored): void {
+    for (const unique of this.#uniques) unique.check(item, id)
+    for (const unique of this.#uniques) unique.replace(old, item, id)
+  }
+
+  #add(row: Stored): void {
+    for (const index of this.#source.indexes) index.add(row)
+    this.#rows.set(row.id, row)
+    this.#source.revision++
+  }
+
+  #replace(old: Stored, row: Stored): void {
+    for (const index of this.#source.indexes) if (index.replace(old, row)) this.#source.revision++
+    this.#rows.set(row.id, row)
+  }
+
+  /** Adds a row that is known to fit. */
+  #restore(row: Stored): void {
+    for (const unique of this.#uniques) unique.replace(undefined, row.item, row.id)
+    this.#add(row)
+  }
+}
+
+function buildSource(shape: Shape): Pick<Source, 'fields' | 'identity' | 'indexes'> {
+  const indexes = [[], ...indexesOf(shape)].map(paths => new MemoryIndex(shape, paths))
+  return { fields: shape.fields, identity: shape.identity.name, indexes }
+}
+
+function buildUniques({ unique }: Shape): UniqueValues[] {
+  return unique.map(set => new UniqueValues(set))
+}
+
+/** Copies a value, frozen at any depth. */
+export function copyFrozen(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const copy = value.map(copyFrozen)
+    Object.freeze(copy)
+    return copy
+  }
+  // Not by a spread: V8 gives each clone that is frozen its own hidden class.
+  const copy: Item = {}
+  for (const [name, property] of Object.entries(value)) copy[name] = copyFrozen(property)
+  return Object.freeze(copy)
+}

@@ -1,0 +1,373 @@
+// How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
+
+import { TextBudget } from '../base/text-budget.ts'
+import type { Awaitable } from '../base/values.ts'
+import type { Fields } from '../schema/fields.ts'
+import { countGroups } from '../store/count-groups.ts'
+import { type Filter, toConjunction } from '../store/filter.ts'
+import type { Group, Grouping } from '../store/groups.ts'
+import { addFilter, type EachParameters } from '../store/list-each.ts'
+import {
+  countPatterns,
+  type FilterSet,
+  matcher,
+  type Selection,
+  type SortKey,
+} from '../store/selection.ts'
+import {
+  ITEMS_OF_TURN,
+  inOrder,
+  type ReadOrder,
+  sliceInTurns,
+  sliceItems,
+  takeNextTurn,
+  toReadOrder,
+} from '../store/slice-items.ts'
+import type { Id, Slice, Stored, StoreOptions, StorePage } from '../store/store.ts'
+import { type IndexPart, isDescending, type MemoryIndex } from './memory-index.ts'
+
+/** The items that lists and counts select from. */
+export interface Source {
+  fields: Fields
+  /** The name of the id. */
+  identity: string
+  /** At least the one of the ids. */
+  indexes: readonly MemoryIndex[]
+  /** Grows with every change of an index: earlier plans are then invalid. */
+  revision: number
+  /** The number of items looked at so far. */
+  examined: number
+}
+
+/** The parts of the indexes for some filters, valid until the next write. */
+interface Plan {
+  readonly revision: number
+  readonly source: Source
+  readonly parts: readonly IndexPart[]
+  /** The part with the fewest items; of several, the one that leaves the fewest filters unanswered. */
+  readonly smallest: IndexPart
+  /** The smallest part that can be walked in the order of a sort. */
+  readonly walks: WeakMap<readonly SortKey[], IndexPart | undefined>
+}
+
+/** Plans by the array of filters: a remembered query passes the same array again. */
+const plans = new WeakMap<readonly Filter[], Plan>()
+
+function findPlan(where: readonly Filter[], source: Source): Plan {
+  const known = plans.get(where)
+  if (known && known.source === source && known.revision === source.revision) return known
+  const conjunction = toConjunction(where)
+  const parts = source.indexes.map(index => index.findPart(conjunction))
+  const smallest = findSmallestPart(parts) as IndexPart // one for each index
+  const plan = { revision: source.revision, source, parts, smallest, walks: new WeakMap() }
+  plans.set(where, plan)
+  return plan
+}
+
+function findSmallestPart(parts: readonly IndexPart[]): IndexPart | undefined {
+  return parts.toSorted(
+    (one, other) => one.count - other.count || one.unanswered.length - other.unanswered.length,
+  )[0]
+}
+
+/**
+ * Counts the items that pass the filters: without a look at them if one part answers all filters. Many are looked at in
+ * several turns of the event loop.
+ */
+export function countSelection(
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+): Awaitable<number> {
+  const { smallest } = findPlan(filters.where, source)
+  if (isExact(smallest, filters)) return smallest.count
+  if (smallest.count > itemsAtOnce(filters)) return countInTurns(smallest, filters, source, options)
+  return takeFrom(smallest, filters, ANY_ORDER, source, options).length
+}
+
+async function countInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+): Promise<number> {
+  let total = 0
+  for await (const matches of takeInTurns(part, filters, source, options)) total += matches.length
+  return total
+}
+
+/** Counts the groups of the items that pass the filters, as they are now. */
+export function groupSelection(
+  filters: FilterSet,
+  grouping: Grouping,
+  source: Source,
+  options?: StoreOptions,
+): Awaitable<Group[]> {
+  const { smallest } = findPlan(filters.where, source)
+  // A copy: others may write before all of it is looked at.
+  const items = smallest.index.slice(smallest, ANY_ORDER, smallest.count)
+  source.examined += items.length
+  const passes = matchPart(smallest, filters, source, options)
+  return countGroups(items, passes, grouping, source.fields, options)
+}
+
+const ANY_ORDER: ReadOrder = { sort: [], after: undefined, offset: 0 }
+
+/** The items of a slice, and the total where it is wanted or known anyway. */
+export interface SelectedItems {
+  readonly items: Stored[]
+  readonly total: number | undefined
+}
+
+/** Finds a slice in the order of the sort, at once. */
+export function findSlice(
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  wantsTotal: boolean,
+  source: Source,
+  options: StoreOptions | undefined,
+): SelectedItems {
+  const plan = findPlan(selection.where, source)
+  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
+  if (!walk) return collectSlice(plan, selection, slice, limit, options)
+  return toSelected(takeFrom(walk.part, selection, walk.order, source, options, limit), slice, walk)
+}
+
+/**
+ * Finds a slice in the order of the sort. Where it has to look at many items, it takes several turns of the event loop;
+ * without a sort never: all of them are for a filter, which cannot wait.
+ */
+export function findSliceInTurns(
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  wantsTotal: boolean,
+  source: Source,
+  options: StoreOptions | undefined,
+): Awaitable<SelectedItems> {
+  if (selection.sort.length === 0)
+    return findSlice(selection, slice, limit, wantsTotal, source, options)
+  const plan = findPlan(selection.where, source)
+  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
+  if (walk) {
+    const { part, order } = walk
+    const most = isExact(part, selection) ? undefined : itemsAtOnce(selection)
+    const found = takeFrom(part, selection, order, source, options, limit, most)
+    if (found) return toSelected(found, slice, walk)
+    const late = walkInTurns(part, selection, order, source, limit, options)
+    return late.then(items => toSelected(items, slice, walk))
+  }
+  if (plan.smallest.count <= itemsAtOnce(selection))
+    return collectSlice(plan, selection, slice, limit, options)
+  const parts = takeInTurns(plan.smallest, selection, source, options)
+  return sliceInTurns(parts, selection.sort, slice, limit, source.fields, options)
+}
+
+/** A walk along an index that finds a slice. */
+interface Walk {
+  readonly part: IndexPart
+  readonly order: ReadOrder
+  /** The total, where it is known without a look at the items. */
+  readonly total: number | undefined
+}
+
+/** Plans a walk along an index; `undefined` where it is cheaper to collect what the list holds. */
+function planWalk(
+  plan: Plan,
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  wantsTotal: boolean,
+): Walk | undefined {
+  const { smallest } = plan
+  const total = isExact(smallest, selection) ? smallest.count : undefined
+  if (total === undefined && wantsTotal) return undefined
+  const order = toReadOrder(selection.sort, slice)
+  if (limit === 0) return { part: smallest, order, total }
+  const part = findWalk(plan, order.sort)
+  if (!part) return undefined
+  // A walk meets a match every `count / matches` items; collecting looks at each item of the smallest part.
+  const isCheap = (order.offset + limit) * part.count < smallest.count ** 2
+  return isCheap || isExact(part, selection) ? { part, order, total } : undefined
+}
+
+function toSelected(items: Stored[], slice: Slice, { total }: Walk): SelectedItems {
+  return { items: inOrder(items, slice), total }
+}
+
+/** Finds a slice among all that the list holds. */
+function collectSlice(
+  { smallest, source }: Plan,
+  selection: Selection,
+  slice: Slice,
+  limit: number,
+  options: StoreOptions | undefined,
+): SelectedItems {
+  const matches = takeFrom(smallest, selection, ANY_ORDER, source, options)
+  const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
+  return { items, total: matches.length }
+}
+
+/** Finds the items of each id, in the order of the sort, as `Store.listEach` does. @param get finds an item by its id. */
+export function findEach(
+  [path, ids, selection, { each, all }]: EachParameters,
+  source: Source,
+  get: (id: Id) => Stored | undefined,
+  options: StoreOptions | undefined,
+): StorePage[] {
+  const { where, search, sort } = selection
+  const index = source.indexes.find(index => index.canOrderEach(path, sort))
+  const isWhole = where.length === 0 && !search
+  const test = isWhole ? undefined : matcher(selection, source.fields, options?.textBudget)
+  const isById = path.length === 1 && path[0] === source.identity
+  const read = index?.createReader(isDescending(sort))
+  const select = (id: Id): Stored[] => {
+    if (isById) {
+      const found = get(id)
+      return found ? [found] : []
+    }
+    if (read) return read(id, test ? Number.POSITIVE_INFINITY : each + 1)
+    const own = addFilter(selection, path, [id])
+    return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source, options).items
+  }
+  const pages: StorePage[] = []
+  let left = all
+  for (const id of ids) {
+    const selected = select(id)
+    source.examined += selected.length
+    const found = test ? selected.filter(({ item }) => test(item)) : selected
+    const more = found.length > each
+    const items = more ? found.slice(0, each) : found
+    left -= items.length
+    if (left < 0 && pages.length > 0) break
+    pages.push({ items, more })
+  }
+  return pages
+}
+
+function isExact({ unanswered }: IndexPart, { search }: FilterSet): boolean {
+  return unanswered.length === 0 && search === undefined
+}
+
+/** Finds the smallest part that can be walked in the order of the sort. */
+function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart | undefined {
+  if (!walks.has(sort)) {
+    walks.set(sort, findSmallestPart(parts.filter(part => part.index.canOrderBy(sort, part))))
+  }
+  return walks.get(sort)
+}
+
+/**
+ * Takes the items of a part that pass the filters.
+ * @returns `undefined` where it would look at more items than `most`.
+ */
+function takeFrom(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  options: StoreOptions | undefined,
+  limit?: number,
+): Stored[]
+function takeFrom(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  options: StoreOptions | undefined,
+  limit: number,
+  most: number | undefined,
+): Stored[] | undefined
+function takeFrom(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  options: StoreOptions | undefined,
+  limit = Number.POSITIVE_INFINITY,
+  most = Number.POSITIVE_INFINITY,
+): Stored[] | undefined {
+  if (limit === 0) return []
+  if (isExact(part, filters)) {
+    const items = part.index.slice(part, order, limit)
+    source.examined += items.length
+    return items
+  }
+  const test = matchPart(part, filters, source, options)
+  const items: Stored[] = []
+  let left = order.offset
+  let looked = 0
+  for (const stored of part.index.walk(part, order)) {
+    if (++looked > most) return undefined
+    source.examined++
+    if (!test(stored.item)) continue
+    if (left > 0) left--
+    else if (items.push(stored) === limit) break
+  }
+  return items
+}
+
+/** Walks along a part as {@link takeFrom} does, in turns of the event loop. */
+async function walkInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  order: ReadOrder,
+  source: Source,
+  limit: number,
+  options: StoreOptions | undefined,
+): Promise<Stored[]> {
+  const items: Stored[] = []
+  let left = order.offset
+  for await (const matches of takeInTurns(part, filters, source, options, order)) {
+    const skipped = Math.min(left, matches.length)
+    left -= skipped
+    items.push(...matches.slice(skipped, skipped + limit - items.length))
+    if (items.length === limit) break
+  }
+  return items
+}
+
+/** Takes the items of a part that pass the filters now, some of them in each turn. */
+async function* takeInTurns(
+  part: IndexPart,
+  filters: FilterSet,
+  source: Source,
+  options: StoreOptions | undefined,
+  order = ANY_ORDER,
+): AsyncGenerator<readonly Stored[]> {
+  // A copy: others may write before all of it is looked at.
+  const items = part.index.slice(part, { ...order, offset: 0 }, part.count)
+  const budget = options?.textBudget ?? new TextBudget()
+  const test = matchPart(part, filters, source, { textBudget: budget })
+  for (let at = 0; at < items.length; ) {
+    await takeNextTurn(options)
+    const end = Math.min(at + ITEMS_OF_TURN, items.length)
+    const least = budget.left - TEXT_OF_TURN
+    const matches: Stored[] = []
+    for (; at < end && budget.left >= least; at++) {
+      const stored = items[at]
+      source.examined++
+      if (stored && test(stored.item)) matches.push(stored)
+    }
+    yield matches
+  }
+}
+
+/** How many characters are compared in one turn. */
+const TEXT_OF_TURN = 2_000_000
+
+/** Compiles the filters that a part does not answer. */
+function matchPart(
+  { unanswered }: IndexPart,
+  { search }: FilterSet,
+  { fields }: Source,
+  options: StoreOptions | undefined,
+) {
+  return matcher({ where: unanswered, ...(search && { search }) }, fields, options?.textBudget)
+}
+
+/** Says how many items are looked at at once: each pattern and word takes about as long as the rest. */
+function itemsAtOnce(filters: FilterSet): number {
+  return Math.ceil(ITEMS_OF_TURN / (1 + countPatterns(filters)))
+}

@@ -1,0 +1,85 @@
+// The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
+
+import { freezeDeep } from '../../base/values.ts'
+import { toWhole } from '../../model/compile/compile-views.ts'
+import type { CollectionTarget, DOWNLOAD, SEARCH } from '../../model/compile/routes.ts'
+import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
+import type { Operation } from '../../model/types/operation.ts'
+import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
+import { withHiddenIssues } from '../calls/hide-issues.ts'
+import { toProgramItem } from '../calls/program-items.ts'
+import { protectResult } from '../calls/protect.ts'
+import { runAfter, runErrorHooks } from '../calls/run-hooks.ts'
+import { compileList } from '../reads/list.ts'
+import { download, read } from '../reads/read.ts'
+import { compileByFilter } from '../writes/by-filter.ts'
+import { compileCreate } from '../writes/create-many.ts'
+import { withIncludedNames } from '../writes/included-names.ts'
+import { compileWrites } from '../writes/plan.ts'
+import { act } from './actions.ts'
+
+const COMPILERS: Readonly<
+  Record<
+    Operation | typeof SEARCH | typeof DOWNLOAD,
+    (api: ApiDefinition, collection: CollectionDefinition, operation: string) => Perform
+  >
+> = {
+  list: compileList,
+  search: compileList,
+  count: compileList,
+  read: () => read,
+  create: (_api, collection) => withIncludedNames(collection, compileCreate(collection)),
+  replace: (_api, collection) => withIncludedNames(collection, compileWrites(collection).replace),
+  patch: (_api, collection) => withIncludedNames(collection, compileWrites(collection).patch),
+  delete: (_api, collection) => compileWrites(collection).delete,
+  patchMany: (api, collection) => compileByFilter(api, collection, 'patchMany'),
+  deleteMany: (api, collection) => compileByFilter(api, collection, 'deleteMany'),
+  download: () => download,
+}
+
+/**
+ * Compiles an operation or action of a target.
+ * @param perform does the work. Default: as the operation's name says.
+ * @returns a function that throws `HttpError`s, and what the store, hooks and actions throw.
+ */
+export function compileOperation(
+  api: ApiDefinition,
+  { collection, action }: CollectionTarget,
+  operation: string,
+  // Without an action it is one of these: routes and calls have no other names.
+  perform: Perform = action
+    ? context => act(context, action)
+    : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
+): Perform {
+  const { error, after } = collection.hooks
+  // Writes and actions run their `after` hooks themselves: once for each key.
+  const hasAfter = after.has(operation) && !action && !WRITES.has(operation)
+  const operate = hasAfter || error.length > 0 ? withHooks(perform, hasAfter) : perform
+  return withHiddenIssues(collection, operate)
+}
+
+const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
+
+/** Runs the `after` and `error` hooks. */
+function withHooks(perform: Perform, hasAfter: boolean): Perform {
+  return async context => {
+    try {
+      const result = await perform(context)
+      if (hasAfter) await runAfter(context, toHookResult(context, result))
+      return result
+    } catch (error) {
+      await runErrorHooks(context, error)
+      throw error
+    }
+  }
+}
+
+/** Prepares a result for an `after` hook: frozen, with write-only properties protected. */
+function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
+  const collection = toWhole(target.collection)
+  if (stored) return toProgramItem(collection, stored)
+  const result = protectResult(collection, value)
+  // The list itself is not frozen: it is not the one that is printed, and a program may sort it.
+  for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
+  return result
+}

@@ -1,0 +1,170 @@
+// One call of a program: it runs the same operation as a request.
+
+import { TextBudget } from '../../base/text-budget.ts'
+import { toJson } from '../../formats/json-value.ts'
+import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
+import type { ReceivedRequest } from '../../http/message.ts'
+import type { Preferences } from '../../http/prefer.ts'
+import type { CollectionTarget } from '../../model/compile/routes.ts'
+import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type {
+  CallOptions,
+  CreateOptions,
+  ManyOptions,
+  ReadOptions,
+  WriteOptions,
+} from '../../model/types/resource.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  listOf,
+  type Rules,
+  TEXT,
+  wholeFrom,
+} from '../../options.ts'
+import { hasFiles, readFiles } from '../../schema/blob.ts'
+import { neverAborted } from '../../store/abort.ts'
+import {
+  CallContext,
+  type CallScope,
+  type OperationResult,
+  type Perform,
+} from '../calls/context.ts'
+import type { SharedWithProgram } from '../calls/derive-call.ts'
+import { noteCallError } from '../calls/inner-errors.ts'
+import { requireOutside } from '../calls/work-context.ts'
+import { tryOut } from '../writes/dry-run.ts'
+import { compileOperation } from './perform.ts'
+
+/** What a program calls. */
+export interface Call {
+  /** The name of the operation or action. */
+  readonly operation: string
+  readonly place: Omit<CollectionTarget, 'version' | 'collection'>
+  /** What it writes, or the input of an action. */
+  readonly value?: unknown
+  readonly options?: CreateOptions | undefined
+  /** Present for a write that may be conditional. */
+  readonly preconditions?: Preconditions
+  readonly preferences?: Preferences
+  /** Does the work in place of the operation. */
+  readonly perform?: Perform | undefined
+}
+
+interface CallResult {
+  readonly result: OperationResult
+  /** The collection as the caller may read it. */
+  readonly view: CollectionDefinition
+}
+
+/** The request of a call in process: it ends with its signal alone. */
+class ProgramRequest implements ReceivedRequest {
+  readonly target = ''
+  readonly prefix = ''
+  readonly headers = {}
+  readonly headerCount = 0
+  readonly body = undefined
+  readonly address = undefined
+  readonly secure = true
+  readonly needsHost = false
+  readonly textBudget = new TextBudget()
+  readonly method: string
+  readonly signal: AbortSignal
+
+  constructor(method: string, signal: AbortSignal) {
+    this.method = method
+    this.signal = signal
+  }
+
+  get aborted(): boolean {
+    return this.signal.aborted
+  }
+
+  /** Only a request of a client has a time limit. */
+  abort(): void {}
+}
+
+/** The methods of operations that change something. */
+const METHODS: Readonly<Record<string, string>> = {
+  create: 'POST',
+  replace: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  patchMany: 'PATCH',
+  deleteMany: 'DELETE',
+}
+
+const CALL_RULES: Rules<CallOptions> = {
+  principal: ANYTHING,
+  signal: ANYTHING,
+  headers: ANYTHING,
+}
+const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
+const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
+const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }
+const WRITE_RULES: Rules<WriteOptions> = {
+  ...CREATE_RULES,
+  version: TEXT,
+  ifMatch: ANYTHING,
+  unconditional: ANYTHING,
+}
+
+/** The options of calls that differ. */
+const RULES: Readonly<Record<string, Rules<CallOptions>>> = {
+  create: CREATE_RULES,
+  read: READ_RULES,
+  patchMany: MANY_RULES,
+  deleteMany: MANY_RULES,
+}
+
+function checkCallOptions(name: string, { operation, options, preconditions }: Call): void {
+  if (!options) return
+  const rules = preconditions ? WRITE_RULES : (RULES[operation] ?? CALL_RULES)
+  checkOptions(`The options of ${name}.${operation}`, options, rules)
+}
+
+/** @throws TypeError for options that the call does not take; HttpError as a request of a client. */
+export async function runCall(
+  scope: CallScope,
+  collection: CollectionDefinition,
+  call: Call,
+): Promise<CallResult> {
+  const { runtime, version, transaction } = scope
+  const { operation, options, perform } = call
+  if (!transaction) requireOutside(collection.store, collection.name, operation)
+  checkCallOptions(collection.name, call)
+  const { value: given } = call
+  const value = collection.blobs && hasFiles(given) ? await readFiles(given) : given
+  const signal = options?.signal ?? scope.signal ?? neverAborted()
+  const target: CollectionTarget = { version, collection, ...call.place }
+  const method = target.action?.method ?? METHODS[operation] ?? 'GET'
+  const request = new ProgramRequest(method, signal)
+  const context = Object.assign(new CallContext(runtime, request, scope.base, true), {
+    target,
+    operation,
+    transaction,
+    system: scope.system ?? false,
+    forClient: scope.forClient ?? false,
+    preconditions: call.preconditions ?? NO_PRECONDITIONS,
+    preferences: call.preferences ?? {},
+    writeResponse: options?.dryRun ? 'representation' : 'redirect',
+    body: value === undefined ? undefined : { value: toJson(value), type: undefined },
+    principal: options?.principal ?? scope.principal,
+  } satisfies SharedWithProgram & Partial<CallContext>)
+  signal.throwIfAborted()
+  let failure: unknown
+  try {
+    const operate = compileOperation(runtime.api, target, operation, perform)
+    if (options?.dryRun && transaction)
+      throw new TypeError(`${collection.name}: a dry run is no part of a transaction`)
+    const result = await (options?.dryRun ? tryOut(context, operate) : operate(context))
+    return { result, view: context.resultView(collection) }
+  } catch (error) {
+    failure = error
+    noteCallError(error, collection)
+    throw error
+  } finally {
+    await context.discardUploads(failure)
+  }
+}

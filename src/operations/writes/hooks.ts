@@ -1,0 +1,139 @@
+// The hooks around a write: within its transaction, or once it is committed.
+
+import {
+  type Awaitable,
+  andThen,
+  freezeDeep,
+  type Item,
+  isObject,
+  type Json,
+} from '../../base/values.ts'
+import { toJson } from '../../formats/json-value.ts'
+import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
+import { toWhole } from '../../model/compile/compile-views.ts'
+import { ConflictError } from '../../model/conflict-error.ts'
+import type { Stored } from '../../store/store.ts'
+import { toProgramItem } from '../calls/program-items.ts'
+import { type HookValues, runAfter, runAfterWithin, runBefore } from '../calls/run-hooks.ts'
+import { runInTransaction } from '../calls/run-transaction.ts'
+import type { RunningTransaction } from '../calls/running-transaction.ts'
+import { toChanges } from './enforce-field-roles.ts'
+import { runSteps, type WriteStep } from './steps.ts'
+import { Contested } from './store.ts'
+import type { Write, WriteState } from './write-state.ts'
+
+/** Runs the `before` hooks on checked values. */
+export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {
+  const { call, checked, transaction } = write
+  // A hook may change the value in place, and parts of it belong to the stored item, too.
+  const value = structuredClone(checked)
+  const returned = runBefore(call, { ...toHookValues(write), value }, value, transaction)
+  return andThen(returned, result => {
+    const json = toJson(result)
+    // A result that is no object as JSON, such as a Date, is ignored.
+    return isObject(json) ? json : value
+  })
+}
+
+/** Runs the `before` hooks of a deletion. */
+export function runBeforeDelete({ call, current, transaction }: Write<'current'>): Awaitable<void> {
+  return andThen(runBefore(call, { stored: current }, undefined, transaction), ignore)
+}
+
+function ignore(): void {}
+
+/** Runs the `after` hooks of a write that is done, once its transaction is committed. */
+export function runAfterHook(write: Write<'stored'>): Awaitable<void> {
+  const { call, stored } = write
+  return runAfter(call, toProgramItem(toWhole(call.target.collection), stored), toHookValues(write))
+}
+
+/** Runs them within the transaction of the write: what one throws undoes it. */
+export function runAfterHookWithin(write: Write<'stored'>): Promise<void> {
+  const { call, stored, transaction } = write
+  const result = toProgramItem(toWhole(call.target.collection), stored)
+  return runAfterWithin(call, result, transaction, toHookValues(write))
+}
+
+/**
+ * Runs steps and the `after` hooks in one transaction: both happen, or none. The database may run them more than once.
+ * @throws ConflictError within another transaction, where the item has another version by now: that is undone.
+ * TypeError for a hook that has changed the item itself.
+ */
+export async function runWithHooks(
+  write: WriteState,
+  steps: readonly WriteStep[],
+): Promise<WriteState> {
+  const { call, transaction: outer } = write
+  const { collection } = call.target
+  const run = async (running: RunningTransaction) => {
+    write.transaction = running
+    // An earlier run may have filled them in.
+    write.values = undefined
+    write.stored = undefined
+    const { stored } = await runSteps(steps, write)
+    if (stored) {
+      const result = toProgramItem(toWhole(collection), stored)
+      return running.run(() => runAfterWithin(call, result, running, toHookValues(write)))
+    }
+    // What the hooks wrote goes with the attempt.
+    if (!outer) throw new Contested()
+    throw new ConflictError(collection.itemName, { mine: undefined, theirs: undefined })
+  }
+  const hasBefore = findHooks(write).length > 0
+  try {
+    await runInTransaction(call, outer, running =>
+      // Where a hook has written before, a failure undoes the outer transaction, too.
+      hasBefore ? running.run(() => run(running)) : run(running),
+    )
+    write.transaction = outer
+  } catch (error) {
+    if (!(error instanceof Contested)) throw error
+    write.stored = undefined
+    await requireOtherWriter(write)
+  }
+  return write
+}
+
+/** @throws TypeError where nobody else has changed the item: another attempt would end as this one. */
+async function requireOtherWriter({ call, current, repeated }: WriteState): Promise<void> {
+  const { collection } = call.target
+  const store = call.storeOf(collection)
+  // A hash is the same again where others have changed the item twice. The next attempt locks the item: then it is
+  // known whether the database itself was the cause.
+  if (!current || store.hashesValues || !repeated) return
+  const now = await store.get(current.id, call.storeOptions)
+  if (now?.version !== current.version) return
+  throw new TypeError(
+    `${collection.name}: a hook before ${call.operation} has changed the item that it is about, in one transaction with that. Let it change its value, or do both in an action with transaction: true`,
+  )
+}
+
+function findHooks({ call, current }: WriteState) {
+  const operation = operationOf(call.operation, current)
+  return call.target.collection.hooks.before.get(operation) ?? []
+}
+
+/** A PUT without an item runs the hooks of a create. */
+function operationOf(operation: string, current: Stored | undefined): string {
+  return operation === 'replace' && !current ? 'create' : operation
+}
+
+/** Collects what hooks are told of a write. */
+function toHookValues(write: WriteState): HookValues {
+  const { call, current: stored, values: value } = write
+  const input = readInput(write)
+  freezeDeep(input)
+  return {
+    operation: operationOf(call.operation, stored),
+    ...(stored && { stored }),
+    ...(input !== undefined && { input }),
+    ...(value && { value }),
+  }
+}
+
+/** Reads the input for hooks: a JSON Patch as its changes by property, as a merge patch is. */
+function readInput({ call, body, own, checked }: WriteState): Json | undefined {
+  if (own && checked && call.body?.type === JSON_PATCH_TYPE) return toChanges(own, checked)
+  return body
+}
