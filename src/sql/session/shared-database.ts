@@ -1,6 +1,7 @@
-// What all stores of one database share: its connections, and the lines of work on them.
+// What all stores of one database share: its connections, and the work that waits for them.
 import type { Kysely, QueryExecutor } from 'kysely'
 import { TransactionQueue } from '../../store/transaction-queue.ts'
+import { SlowReads } from './slow-reads.ts'
 
 /** The user's Kysely, as far as a session needs it. */
 export type AnyKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
@@ -22,8 +23,7 @@ export interface SharedDatabase {
   readonly queue: TransactionQueue
   /** The last transaction that makes tables. */
   setUps: Promise<unknown>
-  /** Slow reads: how many run, and those that wait. */
-  readonly slow: { running: number; readonly waiting: (() => void)[] }
+  readonly slowReads: SlowReads
 }
 
 /** How many transactions of one database run at the same time, where its pool is large enough. */
@@ -52,7 +52,7 @@ export function findSharedDatabase(db: AnyKysely): SharedDatabase {
       const { poolSize = MAX_TRANSACTIONS + LEFT_CONNECTIONS } = made
       return Math.max(1, Math.min(MAX_TRANSACTIONS, poolSize - LEFT_CONNECTIONS))
     }),
-    slow: { running: 0, waiting: [] },
+    slowReads: new SlowReads(),
   }
   databases.set(adapter, made)
   return made

@@ -1,12 +1,15 @@
 // Writes that share a commit: on most disks the commit costs more than the write. The savepoints
 // of writes are here too.
 
+import { DiskFullError, UnavailableError } from '../../store/errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { DriverFailure, SqlDatabase } from '../databases/database.ts'
-import type { Runner, SingleStatement } from './runner.ts'
+import type { Connections } from './connections.ts'
+import type { Runner, SharedWork, SingleStatement } from './runner.ts'
+import { toStoreError } from './to-store-error.ts'
 
 /** A write that waits for its turn. */
-export interface WaitingWrite {
+interface WaitingWrite {
   readonly input: unknown
   readonly options: StoreOptions
   readonly single: SingleStatement
@@ -18,11 +21,88 @@ export interface WaitingWrite {
 
 const MAX_WRITES = 100
 
+/** Writes that wait at the same time and share a commit. */
+export class SharedWrites {
+  readonly #connections: Connections
+  readonly #database: SqlDatabase
+  readonly #waiting: WaitingWrite[] = []
+  #flushing = false
+
+  constructor(connections: Connections, database: SqlDatabase) {
+    this.#connections = connections
+    this.#database = database
+  }
+
+  run<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options: StoreOptions,
+    single: SingleStatement,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ input, work, options, single, resolve, reject })
+      if (!this.#flushing) void this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    this.#flushing = true
+    // Requests that came at the same time add their writes first.
+    const pause = new Promise(resolve => setImmediate(resolve))
+    // Reads of SQLite wait for no event: without this turn they could keep the writes waiting for ever.
+    if (this.#connections.isSingle) this.#connections.pause(pause)
+    await pause
+    while (this.#waiting.length > 0) await this.#commit(takeWrites(this.#waiting))
+    this.#flushing = false
+  }
+
+  async #commit(writes: WaitingWrite[]): Promise<void> {
+    const { begin } = this.#database
+    const [first] = writes
+    if (!first) return
+    if (writes.length > 1 && first.single === 'of all') return this.#writeTogether(writes, first)
+    try {
+      if (writes.length === 1) {
+        const work = async (runner: Runner) => (await first.work([first.input], runner))[0]
+        first.resolve(
+          await this.#connections.run(first.single ? undefined : begin, work, first.options),
+        )
+        return
+      }
+      const work = (runner: Runner) => runBatch(writes, runner, this.#database)
+      for (const [at, result] of (await this.#connections.run(begin, work, {})).entries()) {
+        if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
+        else writes[at]?.reject(toStoreError(result.reason, this.#database))
+      }
+    } catch (error) {
+      for (const { reject } of writes) reject(error)
+    }
+  }
+
+  /** Does writes by one statement. Where one of them fails, it is looked for in each half. */
+  async #writeTogether(writes: WaitingWrite[], { work }: WaitingWrite): Promise<void> {
+    try {
+      const inputs = writes.map(({ input }) => input)
+      const results = await this.#connections.run(undefined, runner => work(inputs, runner), {})
+      for (const [at, result] of results.entries()) writes[at]?.resolve(result)
+      this.#waiting.unshift(...writes.slice(results.length))
+    } catch (error) {
+      if (error instanceof UnavailableError || error instanceof DiskFullError) {
+        for (const { reject } of writes) reject(error)
+        return
+      }
+      const half = writes.length >> 1
+      await this.#commit(writes.slice(0, half))
+      await this.#commit(writes.slice(half))
+    }
+  }
+}
+
 /**
  * Takes the next writes out of a queue: those that one statement does, or others. Those whose signal is aborted by now
  * are rejected.
  */
-export function takeWrites(queue: WaitingWrite[]): WaitingWrite[] {
+function takeWrites(queue: WaitingWrite[]): WaitingWrite[] {
   const [first] = queue
   const together = first?.single === 'of all' ? first.work : undefined
   const taken: WaitingWrite[] = []
@@ -50,7 +130,7 @@ const SAVEPOINT = 'rest_write'
  * Does several writes in one transaction. Each can fail alone.
  * @throws an error that all of them share.
  */
-export async function runBatch(
+async function runBatch(
   writes: readonly WaitingWrite[],
   runner: Runner,
   database: SqlDatabase,

@@ -1,13 +1,14 @@
 // Transactions of programs: calls on several tables, one after another on one connection. What begins and commits
-// it is in session.ts.
+// it is in connections.ts.
 
 import { untilAborted } from '../../store/abort.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
 import { type Runner, type SharedWork, type StatementSession, waitForOnly } from './runner.ts'
-import { type Session, toStoreError } from './session.ts'
+import type { Session } from './session.ts'
 import { undoable } from './shared-writes.ts'
+import { toStoreError } from './to-store-error.ts'
 
 /** An error that the work itself has thrown: it is never retried, even if it looks like one of the database. */
 class Undone {
