@@ -10,6 +10,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
   client: 'client/index.ts',
   'client/batch': 'client/batch.ts',
+  'client/files': 'client/files.ts',
   'client/forms': 'client/forms.ts',
   query: 'client/tanstack-query.ts',
   rules: 'rules/index.ts',
@@ -60,6 +61,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/index.js",
       "./dist/client/index.js",
       "./dist/client/batch.js",
+      "./dist/client/files.js",
       "./dist/client/forms.js",
       "./dist/client/tanstack-query.js",
       "./dist/rules/index.js",
@@ -232,6 +234,20 @@ test('rest-conventions/client/batch', async () => {
       "type BatchStep",
       "type BatchSteps",
       "type StepOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/client/files', async () => {
+  expect(await namesOf('client/files.ts')).toMatchInlineSnapshot(`
+    [
+      "download",
+      "exportList",
+      "type ExportOptions",
+      "type ExportQuery",
+      "type ProgressOptions",
+      "type UploadProgress",
+      "withProgress",
     ]
   `)
 })

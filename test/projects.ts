@@ -86,6 +86,7 @@ export const HEAVY: readonly string[] = named([
   'cli/types',
   'claims',
   'client/answers',
+  'client/files',
   'client/hover',
   'client/others',
   'client/react-admin',

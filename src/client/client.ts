@@ -1,8 +1,7 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/types/collection-types.ts'
 import type { Remote } from '../model/types/resource.ts'
-import { type ClientState, states } from './place.ts'
-import { createProxy, createResource } from './resource.ts'
+import { createResources } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
 /** The numbers of the versions of an api; `undefined` where it has none. */
@@ -114,15 +113,13 @@ export function createClient<A, V extends ApiVersion<A> = ApiVersion<A>>(
     ...rest
   }: PlainClientOptions = options ?? {}
   const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
-  const state: ClientState = {
+  return createResources({
     send: createSend(root, rest),
+    fetch: rest.fetch,
     url: root,
     cache: new Map(),
     max: cache,
     ids,
-  }
-  // The types name the collections; the server answers any other name with 404.
-  const client = createProxy<Client<A, V>>({}, name => createResource(name, state, methods[name]))
-  states.set(client, state)
-  return client
+    methods,
+  })
 }

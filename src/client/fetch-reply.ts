@@ -28,26 +28,30 @@ export interface Reply<T = unknown> {
   readonly value: T
 }
 
-/** Sends a request, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET. */
+/**
+ * Sends a request, and reads its answer. A read follows one redirect, within the origin; a write none: it might become a GET.
+ * @param through fetches this request instead: for progress, and for contents.
+ */
 export type FetchReply = (
   url: string,
   init: RequestInit & { readonly method: string; readonly signal: AbortSignal },
   follows: boolean,
+  through?: FetchOptions['fetch'],
 ) => Promise<Reply>
 
 export function createFetchReply({
   maxBytes = 2 ** 26,
   onResponse,
-  ...options
+  fetch: own,
 }: FetchOptions): FetchReply {
-  const fetchReply: FetchReply = async (url, init, follows) => {
-    const response = await toAnswer(async () => (options.fetch ?? fetch)(url, init))
+  const fetchReply: FetchReply = async (url, init, follows, through = own ?? fetch) => {
+    const response = await toAnswer(async () => through(url, init))
     onResponse?.({ method: init.method, url, response })
     const { ok, status, headers, body } = response
     const location = follows && !ok && headers.get('location')
     if (location) {
       const next = new URL(location, url)
-      if (next.origin === new URL(url).origin) return fetchReply(next.href, init, false)
+      if (next.origin === new URL(url).origin) return fetchReply(next.href, init, false, through)
     }
     let left = maxBytes
     const counter = new TransformStream<Uint8Array, Uint8Array>({

@@ -35,6 +35,9 @@ export function createList<T>(
   limit: number | undefined,
   signal: AbortSignal | undefined,
 ): List<T> {
+  /** The limit of each request of a walk; a collection may return fewer items. */
+  const PAGE_SIZE = 100
+  const MAX_ITEMS = 10_000
   const most = limit ?? Infinity
 
   /** @param walks whether the page, and those that follow it, belong to a walk. */
@@ -62,10 +65,6 @@ export function createList<T>(
       previous: { value: () => follow('previous') },
     }) as Page<T> // just now it got the rest
   }
-
-  /** The limit of each request of a walk; a collection may return fewer items. */
-  const PAGE_SIZE = 100
-  const MAX_ITEMS = 10_000
 
   async function* walk(): AsyncGenerator<T, void> {
     const [controller, unlink] = link(signal)

@@ -1,6 +1,6 @@
 // Where a collection and its items are, and what the resources of a client share.
 
-import type { Reply } from './fetch-reply.ts'
+import type { FetchOptions, Reply } from './fetch-reply.ts'
 import { isObject } from './query-string.ts'
 import type { Send } from './send.ts'
 import { hashOf, versions } from './versions.ts'
@@ -8,6 +8,8 @@ import { hashOf, versions } from './versions.ts'
 /** What the resources of a client share. */
 export interface ClientState {
   readonly send: Send
+  /** The `fetch` of the options. */
+  readonly fetch: FetchOptions['fetch']
   /** The address of the api, with its version. */
   readonly url: string
   /** Replies that may still be current, by what was requested; the oldest first. */
@@ -15,6 +17,8 @@ export interface ClientState {
   readonly max: number
   /** The names of ids that are not `id`, by collection. */
   readonly ids: Readonly<Record<string, string>>
+  /** The methods of actions that are not POST, by collection and action. */
+  readonly methods: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** The states of clients, for what is not part of each. */
@@ -50,7 +54,7 @@ export function printPath(target: unknown, { name, id }: CollectionPlace): strin
     return `${name}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
   }
   throw new TypeError(
-    `${name}: the ${id} must be a number, or a text that a URL can have, not ${JSON.stringify(value)}`,
+    `${name}: the ${id} must be a number or a string that a URL can have, not ${JSON.stringify(value)}`,
   )
 }
 

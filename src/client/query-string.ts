@@ -43,7 +43,7 @@ export function printQuery(
       // A repeated parameter would mean either value.
       if (seen.has(filter))
         throw new TypeError(
-          `${listed.name}: the filter ${path} stands there twice. Write { and: [{ … }, { … }] }`,
+          `${listed.name}: the filter ${path} is given twice. Write { and: [{ … }, { … }] }`,
         )
       seen.add(filter)
       for (const each of values)

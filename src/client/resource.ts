@@ -1,6 +1,6 @@
 // One collection over HTTP: its reads, its writes, its actions.
 import type { Resource, WriteOptions } from '../model/types/resource.ts'
-import { type ClientState, COLLECTION, printPath } from './place.ts'
+import { type ClientState, COLLECTION, printPath, states } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { createReads } from './reads.ts'
 import { toPlain } from './send.ts'
@@ -9,15 +9,15 @@ import { createWrites, foreignObject } from './writes.ts'
 
 const OPTIONS = /^(signal|ifMatch|unconditional|principal|dryRun|version|headers)$/
 
-/**
- * Creates the resource of a collection. Every other name of a property is an action.
- * @param methods of actions that are not POST.
- */
-export function createResource(
-  name: string,
-  state: ClientState,
-  methods: Readonly<Record<string, string>> = {},
-): Resource {
+/** Creates the resources of a client. The types name the collections; the server answers any other name with 404. */
+export function createResources<C extends object>(state: ClientState): C {
+  const client = createProxy<C>({}, name => createResource(name, state))
+  states.set(client, state)
+  return client
+}
+
+/** Creates the resource of a collection. Every other name of a property is an action. */
+function createResource(name: string, state: ClientState): Resource {
   const place = { name, id: state.ids[name] ?? 'id' }
   const [get, reads] = createReads(place, state)
   const [write, writes] = createWrites(place, state, get, reads)
@@ -25,7 +25,7 @@ export function createResource(
     (action: string) =>
     async (...words: readonly unknown[]) => {
       const [target, body, options] = readWords(name, words)
-      const method = methods[action] ?? 'POST'
+      const method = state.methods[name]?.[action] ?? 'POST'
       if (method !== 'GET') return write(method, target, body, options, `/${action}`)
       const path = `${printPath(target, place)}/${action}${printQuery(toPlain(body))}`
       return (await get(path, options)).value

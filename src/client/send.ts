@@ -37,6 +37,8 @@ export interface SendDetails {
   /** A `FormData`, or a value to be sent as JSON. */
   readonly body?: unknown
   readonly options?: CallOptions | undefined
+  /** Fetches it instead. Such a read is joined with no other. */
+  readonly through?: FetchOptions['fetch']
 }
 
 /** The status and the type of errors after which a request is sent again. With 409 the first one of its key still runs. */
@@ -62,13 +64,14 @@ export function createSend(
   /** How many writes were answered, where reads are joined: one that begins then joins none from before. */
   let writes = 0
 
-  const send: Send = async (method, path, { headers, body, options = {} } = {}) => {
+  const send: Send = async (method, path, { headers, body, options = {}, through } = {}) => {
     const url = `${root}/${path}`
     const { signal } = options
     const isRead = /GET|OPT/.test(method)
     // Not by `randomUUID`: browsers have that over https alone.
     const key = isRead ? undefined : crypto.getRandomValues(new Uint32Array(4)).join('-')
-    const text = body instanceof FormData ? body : JSON.stringify(body)
+    const isForm = body instanceof FormData
+    const text = isForm ? body : JSON.stringify(body)
 
     /** Sends the request once; once more, with new credentials, if those were refused. */
     const attempt = (inner: AbortSignal) =>
@@ -76,7 +79,7 @@ export function createSend(
         const all: Record<string, string> = toPlain({
           accept: 'application/json',
           authorization: token,
-          'content-type': typeof text === 'string' ? 'application/json' : undefined,
+          'content-type': isForm || !text ? undefined : 'application/json',
           'idempotency-key': key,
           // Those of the call, by names in lower case.
           ...Object.fromEntries(new Headers(options.headers)),
@@ -87,15 +90,16 @@ export function createSend(
             url,
             { method, headers: all, body: text ?? null, redirect: 'manual', signal },
             isRead,
+            through,
           )
-        return isRead && joins
+        return isRead && joins && !through
           ? share(running, JSON.stringify([writes, method, url, all]), inner, start)
           : start(inner).finally(() => writes++)
       })
 
     for (let count = 0; ; count++) {
       try {
-        return await limitTime(typeof text === 'object' ? Infinity : timeout, signal, attempt)
+        return await limitTime(isForm ? Infinity : timeout, signal, attempt)
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)

@@ -33,6 +33,10 @@ export function createWrites(
   get: Get,
   { read }: CollectionReads,
 ) {
+  /** How often `change` tries, and the milliseconds before it tries again: each wait is twice as long, up to 1 s. */
+  const MAX_CHANGES = 100
+  const FIRST_CHANGE_WAIT = 10
+
   const { name } = place
 
   /** Finds the entity tag for the condition of a write; of an item that has changed one that no item has. */
@@ -83,10 +87,6 @@ export function createWrites(
     }
   }
 
-  /** How often `change` tries, and the milliseconds before it tries again: each wait is twice as long, up to 1 s. */
-  const MAX_CHANGES = 100
-  const FIRST_CHANGE_WAIT = 10
-
   async function change(
     target: unknown,
     decide: (item: UntypedItem) => unknown,
@@ -120,7 +120,7 @@ export function createWrites(
 /** Creates the error for a copy, and for an item of another library. */
 export function foreignObject(name: string): TypeError {
   return new TypeError(
-    `client.${name} did not give this object. Give the object itself, or { version: versionOf(it) } beside a copy`,
+    `client.${name} did not return this object. Pass the object itself, or a copy with { version: versionOf(it) }`,
   )
 }
 

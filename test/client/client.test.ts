@@ -294,7 +294,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars did not give this object. Give the object itself, or { version: versionOf(it) } beside a copy',
+      'client.cars did not return this object. Pass the object itself, or a copy with { version: versionOf(it) }',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)
@@ -303,7 +303,7 @@ describe('a write', () => {
     })
     // @ts-expect-error Nothing names the collection where an item is meant.
     await expect(client.cars.delete(undefined)).rejects.toThrow(
-      'cars: the id must be a number, or a text that a URL can have, not undefined',
+      'cars: the id must be a number or a string that a URL can have, not undefined',
     )
   })
 

@@ -42,6 +42,7 @@ test.each([
   ['tanstack-query', 1_500],
   ['batch', 800],
   ['forms', 900],
+  ['files', 900],
 ])('%s adds at most %i bytes', async (entry, max) => {
   const [core, both] = [await bundle('index'), await bundle('index', entry)]
   const added = both.zipped - core.zipped

@@ -177,7 +177,7 @@ test('one filter written twice must hold twice; the client cannot send it so, an
   for (const [query, expected] of twice)
     expect(codes(await resource.list(query).toArray())).toBe(expected)
   for (const [query] of twice.slice(1)) {
-    const message = 'stands there twice. Write { and: [{ … }, { … }] }'
+    const message = 'is given twice. Write { and: [{ … }, { … }] }'
     await expect(client.cars.count(query)).rejects.toThrow(message)
   }
 })
