@@ -7,17 +7,12 @@ import { countGroups } from '../store/count-groups.ts'
 import { type Filter, toConjunction } from '../store/filter.ts'
 import type { Group, Grouping } from '../store/groups.ts'
 import { addFilter, type EachParameters } from '../store/list-each.ts'
-import {
-  countPatterns,
-  type FilterSet,
-  matcher,
-  type Selection,
-  type SortKey,
-} from '../store/selection.ts'
+import { countPatterns, type FilterSet, matcher, type SortKey } from '../store/selection.ts'
 import {
   ITEMS_OF_TURN,
   inOrder,
   type ReadOrder,
+  type SliceRequest,
   sliceInTurns,
   sliceItems,
   takeNextTurn,
@@ -81,18 +76,14 @@ export function countSelection(
 ): Awaitable<number> {
   const { smallest } = findPlan(filters.where, source)
   if (isExact(smallest, filters)) return smallest.count
-  if (smallest.count > itemsAtOnce(filters)) return countInTurns(smallest, filters, source, options)
-  return takeFrom(smallest, filters, ANY_ORDER, source, options).length
+  const look = { part: smallest, filters, order: ANY_ORDER, source, options }
+  if (smallest.count > itemsAtOnce(filters)) return countInTurns(look)
+  return takeFrom(look).length
 }
 
-async function countInTurns(
-  part: IndexPart,
-  filters: FilterSet,
-  source: Source,
-  options: StoreOptions | undefined,
-): Promise<number> {
+async function countInTurns(look: Look): Promise<number> {
   let total = 0
-  for await (const matches of takeInTurns(part, filters, source, options)) total += matches.length
+  for await (const matches of takeInTurns(look)) total += matches.length
   return total
 }
 
@@ -119,19 +110,27 @@ export interface SelectedItems {
   readonly total: number | undefined
 }
 
+/** A slice, and whether its list has a total. */
+export interface SelectRequest extends SliceRequest {
+  readonly wantsTotal: boolean
+}
+
 /** Finds a slice in the order of the sort, at once. */
 export function findSlice(
-  selection: Selection,
-  slice: Slice,
-  limit: number,
-  wantsTotal: boolean,
+  request: SelectRequest,
   source: Source,
   options: StoreOptions | undefined,
 ): SelectedItems {
+  const { selection, slice, limit } = request
   const plan = findPlan(selection.where, source)
-  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
-  if (!walk) return collectSlice(plan, selection, slice, limit, options)
-  return toSelected(takeFrom(walk.part, selection, walk.order, source, options, limit), slice, walk)
+  const walk = planWalk(plan, request)
+  if (!walk) return collectSlice(plan, request, options)
+  const { part, order } = walk
+  return toSelected(
+    takeFrom({ part, filters: selection, order, source, options }, limit),
+    slice,
+    walk,
+  )
 }
 
 /**
@@ -139,29 +138,26 @@ export function findSlice(
  * without a sort never: all of them are for a filter, which cannot wait.
  */
 export function findSliceInTurns(
-  selection: Selection,
-  slice: Slice,
-  limit: number,
-  wantsTotal: boolean,
+  request: SelectRequest,
   source: Source,
   options: StoreOptions | undefined,
 ): Awaitable<SelectedItems> {
-  if (selection.sort.length === 0)
-    return findSlice(selection, slice, limit, wantsTotal, source, options)
+  const { selection, slice, limit } = request
+  if (selection.sort.length === 0) return findSlice(request, source, options)
   const plan = findPlan(selection.where, source)
-  const walk = planWalk(plan, selection, slice, limit, wantsTotal)
+  const walk = planWalk(plan, request)
   if (walk) {
     const { part, order } = walk
+    const look = { part, filters: selection, order, source, options }
     const most = isExact(part, selection) ? undefined : itemsAtOnce(selection)
-    const found = takeFrom(part, selection, order, source, options, limit, most)
+    const found = takeFrom(look, limit, most)
     if (found) return toSelected(found, slice, walk)
-    const late = walkInTurns(part, selection, order, source, limit, options)
-    return late.then(items => toSelected(items, slice, walk))
+    return walkInTurns(look, limit).then(items => toSelected(items, slice, walk))
   }
-  if (plan.smallest.count <= itemsAtOnce(selection))
-    return collectSlice(plan, selection, slice, limit, options)
-  const parts = takeInTurns(plan.smallest, selection, source, options)
-  return sliceInTurns(parts, selection.sort, slice, limit, source.fields, options)
+  const part = plan.smallest
+  if (part.count <= itemsAtOnce(selection)) return collectSlice(plan, request, options)
+  const matches = takeInTurns({ part, filters: selection, order: ANY_ORDER, source, options })
+  return sliceInTurns(matches, request, source.fields, options)
 }
 
 /** A walk along an index that finds a slice. */
@@ -175,10 +171,7 @@ interface Walk {
 /** Plans a walk along an index; `undefined` where it is cheaper to collect what the list holds. */
 function planWalk(
   plan: Plan,
-  selection: Selection,
-  slice: Slice,
-  limit: number,
-  wantsTotal: boolean,
+  { selection, slice, limit, wantsTotal }: SelectRequest,
 ): Walk | undefined {
   const { smallest } = plan
   const total = isExact(smallest, selection) ? smallest.count : undefined
@@ -198,14 +191,13 @@ function toSelected(items: Stored[], slice: Slice, { total }: Walk): SelectedIte
 
 /** Finds a slice among all that the list holds. */
 function collectSlice(
-  { smallest, source }: Plan,
-  selection: Selection,
-  slice: Slice,
-  limit: number,
+  { smallest: part, source }: Plan,
+  request: SelectRequest,
   options: StoreOptions | undefined,
 ): SelectedItems {
-  const matches = takeFrom(smallest, selection, ANY_ORDER, source, options)
-  const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
+  const { selection: filters } = request
+  const matches = takeFrom({ part, filters, order: ANY_ORDER, source, options })
+  const items = sliceItems(matches, request, source.fields)
   return { items, total: matches.length }
 }
 
@@ -228,8 +220,13 @@ export function findEach(
       return found ? [found] : []
     }
     if (read) return read(id, test ? Number.POSITIVE_INFINITY : each + 1)
-    const own = addFilter(selection, path, [id])
-    return findSlice(own, { limit: each, offset: 0 }, each + 1, false, source, options).items
+    const own = {
+      selection: addFilter(selection, path, [id]),
+      slice: { limit: each, offset: 0 },
+      limit: each + 1,
+      wantsTotal: false,
+    }
+    return findSlice(own, source, options).items
   }
   const pages: StorePage[] = []
   let left = all
@@ -258,33 +255,23 @@ function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart |
   return walks.get(sort)
 }
 
+/** A look at the items of a part of an index, in an order. */
+interface Look {
+  readonly part: IndexPart
+  readonly filters: FilterSet
+  readonly order: ReadOrder
+  readonly source: Source
+  readonly options: StoreOptions | undefined
+}
+
 /**
  * Takes the items of a part that pass the filters.
- * @returns `undefined` where it would look at more items than `most`.
+ * @returns `undefined` if it would look at more items than `most`.
  */
+function takeFrom(look: Look, limit?: number): Stored[]
+function takeFrom(look: Look, limit: number, most: number | undefined): Stored[] | undefined
 function takeFrom(
-  part: IndexPart,
-  filters: FilterSet,
-  order: ReadOrder,
-  source: Source,
-  options: StoreOptions | undefined,
-  limit?: number,
-): Stored[]
-function takeFrom(
-  part: IndexPart,
-  filters: FilterSet,
-  order: ReadOrder,
-  source: Source,
-  options: StoreOptions | undefined,
-  limit: number,
-  most: number | undefined,
-): Stored[] | undefined
-function takeFrom(
-  part: IndexPart,
-  filters: FilterSet,
-  order: ReadOrder,
-  source: Source,
-  options: StoreOptions | undefined,
+  { part, filters, order, source, options }: Look,
   limit = Number.POSITIVE_INFINITY,
   most = Number.POSITIVE_INFINITY,
 ): Stored[] | undefined {
@@ -309,17 +296,10 @@ function takeFrom(
 }
 
 /** Walks along a part as {@link takeFrom} does, in turns of the event loop. */
-async function walkInTurns(
-  part: IndexPart,
-  filters: FilterSet,
-  order: ReadOrder,
-  source: Source,
-  limit: number,
-  options: StoreOptions | undefined,
-): Promise<Stored[]> {
+async function walkInTurns(look: Look, limit: number): Promise<Stored[]> {
   const items: Stored[] = []
-  let left = order.offset
-  for await (const matches of takeInTurns(part, filters, source, options, order)) {
+  let left = look.order.offset
+  for await (const matches of takeInTurns(look)) {
     const skipped = Math.min(left, matches.length)
     left -= skipped
     items.push(...matches.slice(skipped, skipped + limit - items.length))
@@ -329,13 +309,13 @@ async function walkInTurns(
 }
 
 /** Takes the items of a part that pass the filters now, some of them in each turn. */
-async function* takeInTurns(
-  part: IndexPart,
-  filters: FilterSet,
-  source: Source,
-  options: StoreOptions | undefined,
-  order = ANY_ORDER,
-): AsyncGenerator<readonly Stored[]> {
+async function* takeInTurns({
+  part,
+  filters,
+  order,
+  source,
+  options,
+}: Look): AsyncGenerator<readonly Stored[]> {
   // A copy: others may write before all of it is looked at.
   const items = part.index.slice(part, { ...order, offset: 0 }, part.count)
   const budget = options?.textBudget ?? new TextBudget()

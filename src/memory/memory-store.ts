@@ -100,7 +100,7 @@ export class MemoryStore implements Store {
     const { source } = this.#open(options)
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const wantsTotal = mode !== 'none'
-    const found = findSliceInTurns(selection, slice, limit, wantsTotal, source, options)
+    const found = findSliceInTurns({ selection, slice, limit, wantsTotal }, source, options)
     if (found instanceof Promise)
       return found.then(late => buildPage(late, slice, wantsTotal, options))
     return buildPage(found, slice, wantsTotal, options)
@@ -240,8 +240,9 @@ export class MemoryStore implements Store {
 
   async *#stream(selection: Selection, options: StoreOptions | undefined) {
     const { source, size } = this.#open(options)
-    const whole = { limit: size, offset: 0 }
-    const { items } = await findSliceInTurns(selection, whole, size, false, source, options)
+    const slice = { limit: size, offset: 0 }
+    const whole = { selection, slice, limit: size, wantsTotal: false }
+    const { items } = await findSliceInTurns(whole, source, options)
     for (let at = 0; at < items.length; at += BATCH_ITEMS) {
       this.#open(options)
       yield items.slice(at, at + BATCH_ITEMS)

@@ -197,11 +197,12 @@ class Overlay {
     const reach = limit === 0 ? 0 : offset + limit + this.#changes.size
     // A copy: other calls of the transaction may write before all of it is looked at.
     const changes = new Map(this.#changes)
-    const found = findSliceInTurns(selection, wide, reach, wantsTotal, this.#rows.source, options)
+    const wider = { selection, slice: wide, limit: reach, wantsTotal }
+    const found = findSliceInTurns(wider, this.#rows.source, options)
     return andThen(found, ({ items, total = 0 }) => {
-      const merged = this.#merge(selection, items, total, changes, options)
-      const { fields } = this.#rows.source
-      const sliced = sliceItems(merged.items, selection.sort, slice, limit, fields)
+      const merged = this.#merge(selection, { items, total }, changes, options)
+      const request = { selection, slice, limit }
+      const sliced = sliceItems(merged.items, request, this.#rows.source.fields)
       return toPage(sliced, slice, wantsTotal ? merged.total : undefined)
     })
   }
@@ -209,14 +210,13 @@ class Overlay {
   /** Puts changes in the place of the items that they change. */
   #merge(
     filters: FilterSet,
-    found: readonly Stored[],
-    before: number,
+    found: { readonly items: readonly Stored[]; readonly total: number },
     changes: ReadonlyMap<Id, Stored | undefined>,
     options: StoreOptions | undefined,
   ): { readonly items: Stored[]; readonly total: number } {
     const matches = matcher(filters, this.#rows.source.fields, options?.textBudget)
-    const items = found.filter(({ id }) => !changes.has(id))
-    let total = before
+    const items = found.items.filter(({ id }) => !changes.has(id))
+    let { total } = found
     for (const [id, row] of changes) {
       const old = this.#rows.get(id)
       if (old && matches(old.item)) total--
@@ -230,7 +230,10 @@ class Overlay {
   #count(filters: FilterSet, options: StoreOptions | undefined): Awaitable<number> {
     const changes = new Map(this.#changes)
     const found = countSelection(filters, this.#rows.source, options)
-    return andThen(found, count => this.#merge(filters, [], count, changes, options).total)
+    return andThen(
+      found,
+      count => this.#merge(filters, { items: [], total: count }, changes, options).total,
+    )
   }
 
   #write<T>(options: StoreWriteOptions | undefined, work: () => T): Awaitable<T> {

@@ -82,7 +82,7 @@ class ScanStore implements Store {
   ): Promise<StorePage> => {
     const found = await this.#select(selection, options)
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
-    const items = sliceItems(found, selection.sort, slice, limit, this.#open().fields)
+    const items = sliceItems(found, { selection, slice, limit }, this.#open().fields)
     return toPage(items, slice, mode === 'none' ? undefined : found.length)
   }
 
@@ -109,8 +109,9 @@ class ScanStore implements Store {
 
   async *#stream(selection: Selection, options?: StoreOptions): AsyncGenerator<Stored[]> {
     const found = await this.#select(selection, options)
-    const whole = { limit: found.length, offset: 0 }
-    const items = sliceItems(found, selection.sort, whole, found.length, this.#open().fields)
+    const limit = found.length
+    const whole = { selection, slice: { limit, offset: 0 }, limit }
+    const items = sliceItems(found, whole, this.#open().fields)
     for (let at = 0; at < items.length; at += BATCH_ITEMS) {
       this.#open(options)
       yield items.slice(at, at + BATCH_ITEMS)

@@ -4,7 +4,7 @@ import { memoize } from '../base/memoize.ts'
 import { takeTurn } from '../base/turns.ts'
 import type { Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
-import { keyComparer, type SortKey, sortKeyOf } from './selection.ts'
+import { keyComparer, type Selection, type SortKey, sortKeyOf } from './selection.ts'
 import {
   type KeySlice,
   type Slice,
@@ -22,6 +22,14 @@ export interface ReadOrder {
   readonly offset: number
 }
 
+/** What a list asks for: a slice of a selection in its order. */
+export interface SliceRequest {
+  readonly selection: Selection
+  readonly slice: Slice
+  /** The most items that are read: one more than the slice has, to know whether others follow. */
+  readonly limit: number
+}
+
 /** An item with its place in a sort. */
 interface Keyed {
   readonly stored: Stored
@@ -31,12 +39,10 @@ interface Keyed {
 /** Sorts items and takes the first `limit` ones of a slice. */
 export function sliceItems(
   items: readonly Stored[],
-  sort: readonly SortKey[],
-  slice: Slice,
-  limit: number,
+  request: SliceRequest,
   fields: Fields,
 ): Stored[] {
-  const slicing = new Slicing(sort, slice, limit, fields)
+  const slicing = new Slicing(request, fields)
   return slicing.finish(slicing.findFirst(items))
 }
 
@@ -55,13 +61,11 @@ export async function takeNextTurn(options: StoreOptions | undefined): Promise<v
  */
 export async function sliceInTurns(
   parts: AsyncIterable<readonly Stored[]>,
-  sort: readonly SortKey[],
-  slice: Slice,
-  limit: number,
+  request: SliceRequest,
   fields: Fields,
   options: StoreOptions | undefined,
 ): Promise<{ items: Stored[]; total: number }> {
-  const slicing = new Slicing(sort, slice, limit, fields)
+  const slicing = new Slicing(request, fields)
   const runs: (readonly Keyed[])[] = []
   let total = 0
   for await (const items of parts) {
@@ -86,8 +90,8 @@ class Slicing {
   /** How many items of the order are needed. */
   readonly #wanted: number
 
-  constructor(sort: readonly SortKey[], slice: Slice, limit: number, fields: Fields) {
-    const order = toReadOrder(sort, slice)
+  constructor({ selection, slice, limit }: SliceRequest, fields: Fields) {
+    const order = toReadOrder(selection.sort, slice)
     const { after, offset } = order
     const compare = keyComparer(order.sort, fields)
     this.#slice = slice
