@@ -3,43 +3,33 @@
 import { iterate } from '../../base/iterate.ts'
 import { type Awaitable, andThen, type Item } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
-import { type NestedItem, NestedList } from '../../formats/nested.ts'
-import { evaluate, hashTexts, type Validators } from '../../http/conditional.ts'
-import { printDisposition } from '../../http/content-disposition.ts'
-import { printContentRange } from '../../http/content-range.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { isRanged } from '../../http/methods.ts'
-import { printPreferences } from '../../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type { ListRequest } from '../../pagination/list-reader.ts'
-import { type Found, printPageHeaders, type Window } from '../../pagination.ts'
+import type { Window } from '../../pagination.ts'
 import type { ParsedQuery } from '../../query.ts'
-import type { Filter, ValueFilter } from '../../store/filter.ts'
-import { isSortKey, sortKeyOf } from '../../store/selection.ts'
-import type { Slice, Stored, StorePage, TotalMode } from '../../store/store.ts'
+import { isSortKey } from '../../store/selection.ts'
+import type { Slice, Stored, TotalMode } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../calls/context.ts'
 import { buildRowFilter } from '../calls/items.ts'
-import {
-  authorizeInlineContents,
-  requireInlineLimit,
-  selectReadableFields,
-  toReadableItems,
-} from '../calls/represent.ts'
+import { authorizeInlineContents, toReadableItems } from '../calls/represent.ts'
 import { asksForGroups, compileCountBy } from './count-by.ts'
 import { withEquivalent } from './equivalent.ts'
+import { type Level, prepareIncludes, readIncluded, refuseLists } from './include.ts'
 import {
-  describeIncluded,
-  type Level,
-  prepareIncludes,
-  readIncluded,
-  refuseLists,
-} from './include.ts'
+  addCountApplied,
+  addFileName,
+  buildNestedResult,
+  buildPageResult,
+  describeList,
+  listHeaders,
+  VARY_PREFER,
+  varyOf,
+} from './page.ts'
 import { prepareQuery } from './prepare-query.ts'
 import { compileReaders } from './readers.ts'
 import { listReached } from './related.ts'
-
-const VARY_PREFER: readonly string[] = ['Prefer']
-const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
 
 /** Compiles `GET /<collection>`, `/search` or `/count`. */
 export function compileList(
@@ -80,10 +70,9 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
       return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
     const mode = chooseTotalMode(context, selection)
+    const call = { context, selection, request, mode }
     return andThen(store.list(selection, slice, mode, context.listOptions), page =>
-      levels
-        ? buildNestedResult(context, selection, request, page, mode, levels)
-        : buildPageResult(context, selection, request, page, mode),
+      levels ? buildNestedResult(call, page, levels) : buildPageResult(call, page),
     )
   })
 }
@@ -140,106 +129,6 @@ async function headOfPage(
   }
 }
 
-/** Builds the answer of a page with what its items include. */
-async function buildNestedResult(
-  context: OperationContext,
-  query: ParsedQuery,
-  request: ListRequest,
-  page: StorePage,
-  mode: TotalMode,
-  levels: readonly Level[],
-): Promise<OperationResult> {
-  const { window } = request
-  const backward = window.by === 'cursor' && window.cursor?.backward === true
-  const { nested, isCut } = await readIncluded(context, levels, page.items, query, backward)
-  const items = nested.map(({ stored }) => stored)
-  const kept = { ...page, items, more: page.more || isCut }
-  return buildPageResult(context, query, request, kept, mode, nested)
-}
-
-function buildPageResult(
-  context: OperationContext,
-  query: ParsedQuery,
-  request: ListRequest,
-  { items, more, total }: StorePage,
-  mode: TotalMode,
-  nested?: readonly NestedItem[],
-): Awaitable<OperationResult> {
-  const { window } = request
-  const { collection } = context.target
-  if (more && items.length < window.limit) requireWhole(context, request, items.length)
-  const [first, last] = [items[0], items.at(-1)]
-  const found = {
-    count: items.length,
-    more,
-    total,
-    firstKey: first && sortKeyOf(first.item, query.sort),
-    lastKey: last && sortKeyOf(last.item, query.sort),
-  }
-  const validators = listValidators(context, items, found, request, nested)
-  if (window.by === 'range' && items.length === 0 && window.offset > 0) {
-    // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
-    const verdict = evaluate(context.preconditions, context.method, validators)
-    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
-  }
-  const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
-  const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
-  const common = {
-    status: window.by === 'range' && items.length > 0 && items.length !== total ? 206 : 200,
-    headers,
-    validators,
-    vary: varyOf(request),
-  }
-  if (nested) {
-    const representation = new NestedList(describeList(context, query), nested)
-    return { ...common, representation, value: items.map(({ item }) => item) }
-  }
-  requireInlineLimit(context, items, query.fields)
-  return andThen(toReadableItems(context, items, query.fields), data => ({
-    ...common,
-    representation: {
-      kind: 'list',
-      ...describeList(context, query),
-      data,
-      stored: plain ? items : undefined,
-    },
-    value: plain ? data : items.map(({ item }) => item),
-  }))
-}
-
-/**
- * Refuses a cut page to clients of a dialect that look up items by their ids: they expect all of them.
- * @throws HttpError 400
- */
-function requireWhole(
-  { api, target: { collection } }: OperationContext,
-  { query }: ListRequest,
-  found: number,
-): void {
-  const { name } = collection.shape.identity
-  const ids = query.where.find(each => isLookup(each, name))
-  if (!ids || api.dialects.length === 0) return
-  const message = `The ${ids.values.length} items have more than ${api.limits.page} bytes together. Ask for ${found} at once.`
-  throw new HttpError(400, [{ message, field: name, type: 'too_many_values' }])
-}
-
-/** Whether a filter names several items. */
-function isLookup(filter: Filter, id: string): filter is ValueFilter {
-  if (filter.operator !== 'in') return false
-  const { path, values } = filter
-  return path.length === 1 && path[0] === id && values.length > 1
-}
-
-/** Describes a list to the formats. */
-function describeList(
-  { target: { collection } }: OperationContext,
-  { fields, include }: ParsedQuery,
-) {
-  const { name, itemName } = collection
-  const own = selectReadableFields(collection, fields)
-  return { name, itemName, fields: include ? describeIncluded(include)(own) : own }
-}
-
 /** Counts the items that match: the exact number, unless the client prefers an estimate. */
 export async function count(
   context: OperationContext,
@@ -268,47 +157,6 @@ function toSlice(window: Window, { sort }: ParsedQuery, { target }: OperationCon
     return { limit, key, backward }
   const message = 'This cursor does not fit the sort'
   throw new HttpError(400, [{ message, field: 'cursor', type: 'invalid_cursor' }])
-}
-
-function listValidators(
-  context: OperationContext,
-  items: readonly Stored[],
-  found: Found,
-  { window, fieldsText }: ListRequest,
-  nested: readonly NestedItem[] = [],
-): Validators {
-  const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
-  return { tag: `${printPageTag(items, found, place, fieldsText, nested)}.${context.variant}` }
-}
-
-/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
-export function printPageTag(
-  items: readonly Stored[],
-  { total, more }: Pick<Found, 'total' | 'more'>,
-  place = 0,
-  fieldsText = '',
-  nested: readonly NestedItem[] = [],
-): string {
-  const texts = [`${place} ${total ?? '*'} ${more} ${fieldsText}`]
-  for (const { version } of items) texts.push(version)
-  for (const each of nested) each.addVersions(texts)
-  return hashTexts(texts)
-}
-
-function listHeaders(
-  context: OperationContext,
-  { query: { sort }, links }: ListRequest,
-  window: Window,
-  found: Found,
-): HeaderList {
-  const headers = printPageHeaders(window, found, {
-    unit: context.target.collection.name,
-    sort,
-    address: context.hrefAsRequested(context.target),
-    links,
-    streams: context.streams,
-  })
-  return addFileName(headers, context)
 }
 
 /**
@@ -341,19 +189,6 @@ function startOf(window: Window): number {
   return backward ? Math.max(0, position - window.limit) : position
 }
 
-function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {
-  const of = total === undefined ? 'item' : `of ${total} items`
-  const message = `The range starts behind the last ${of}`
-  return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
-    headers: total === undefined ? [] : ['Content-Range', printContentRange({ unit, total })],
-  })
-}
-
-/** Lists the headers that chose the page. `Range` applies only where the query names no page. */
-function varyOf({ namesPage }: ListRequest): readonly string[] {
-  return namesPage ? VARY_PREFER : VARY_PREFER_RANGE
-}
-
 /** Replaces an estimate, which counts hidden items too, by an exact count where a row policy applies. */
 function allowedMode(
   context: OperationContext,
@@ -369,24 +204,4 @@ function allowedMode(
 export function chooseTotalMode(context: OperationContext, query: ParsedQuery): TotalMode {
   const { preferences, target } = context
   return allowedMode(context, preferences.count ?? target.collection.total, query)
-}
-
-/** Adds `Preference-Applied` where the client preferred this way to count. */
-function addCountApplied(
-  headers: HeaderList,
-  { preferences }: OperationContext,
-  mode: TotalMode,
-): HeaderList {
-  if (preferences.count === mode)
-    headers.push('Preference-Applied', printPreferences({ count: mode }))
-  return headers
-}
-
-/** Adds the name under which a browser keeps a table: `cars.csv`. */
-function addFileName(headers: HeaderList, { negotiated, target }: OperationContext): HeaderList {
-  if (!negotiated?.format.tabular) return headers
-  const { type, format } = negotiated
-  const name = `${target.collection.name}.${format.extensions[0] ?? format.name}`
-  headers.push('Content-Disposition', printDisposition({ type, name }))
-  return headers
 }
