@@ -1,13 +1,11 @@
 // Blob stores that do not answer: S3's real protocol behind a line that stalls or is cut, and files that cannot be read.
 import { once } from 'node:events'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { S3Client } from '@aws-sdk/client-s3'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
-import S3rver from 's3rver'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   type BlobStore,
@@ -18,30 +16,12 @@ import {
   memoryStore,
 } from '../../src/index.ts'
 import { s3Blobs } from '../../src/s3/index.ts'
+import { useBuckets } from './bucket.ts'
 
 const KIB = 1024
 const SOCKETS = 4
 
-let folder: string
-let service: S3rver
-let target: number
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'stalls-'))
-  service = new S3rver({
-    port: 0,
-    silent: true,
-    directory: join(folder, 's3'),
-    configureBuckets: [{ name: 'photos' }],
-  })
-  const { port } = await service.run()
-  target = port
-})
-
-afterAll(async () => {
-  await service.close()
-  await rm(folder, { recursive: true })
-})
+const service = useBuckets('photos')
 
 /** A line to S3 that passes so many bytes of each answer, and then nothing. */
 class Line {
@@ -50,7 +30,7 @@ class Line {
   readonly server: Server = createServer(client => this.#lead(client))
 
   #lead(client: Socket): void {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(service.port, '127.0.0.1')
     this.open.add(client)
     client.on('close', () => {
       this.open.delete(client)
@@ -215,7 +195,7 @@ describe('a store that cannot be reached is a 503, which clients repeat', () => 
     ['leads in a circle', (path: string) => symlink(path, path)],
     ['is a file by now', (path: string) => writeFile(path, '')],
   ])('a folder that %s', async (_what, replace) => {
-    const root = join(folder, 'files')
+    const root = join(service.folder, 'files')
     const { ask, create } = serve(fileBlobs(root))
     const id = await create(100)
     await rm(root, { recursive: true })

@@ -2,7 +2,6 @@
 import {
   type FileHandle,
   mkdir,
-  mkdtemp,
   open,
   readdir,
   readFile,
@@ -10,11 +9,8 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { S3Client } from '@aws-sdk/client-s3'
-import S3rver from 's3rver'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type BlobStore,
@@ -26,43 +22,16 @@ import {
   memoryStore,
 } from '../../src/index.ts'
 import { s3Blobs } from '../../src/s3/index.ts'
+import { useBuckets } from './bucket.ts'
 
 const MIB = 1024 * 1024
 
-let folder: string
-let server: S3rver
-let client: S3Client
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'blobs-'))
-  server = new S3rver({
-    port: 0,
-    silent: true,
-    directory: join(folder, 's3'),
-    configureBuckets: [{ name: 'photos' }],
-  })
-  const { port } = await server.run()
-  client = new S3Client({
-    region: 'us-east-1',
-    endpoint: `http://127.0.0.1:${port}`,
-    forcePathStyle: true,
-    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-    // The server of this test knows no checksums in trailers.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  })
-})
-
-afterAll(async () => {
-  client.destroy()
-  await server.close()
-  await rm(folder, { recursive: true })
-})
+const service = useBuckets('photos')
 
 const stores: Record<string, () => BlobStore> = {
   memory: memoryBlobs,
-  files: () => fileBlobs(join(folder, 'files')),
-  s3: () => s3Blobs({ client, bucket: 'photos', prefix: 'v1/' }),
+  files: () => fileBlobs(join(service.folder, 'files')),
+  s3: () => s3Blobs({ client: service.client, bucket: 'photos', prefix: 'v1/' }),
 }
 
 async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -146,9 +115,9 @@ describe.each(Object.keys(stores))('a blob store: %s', name => {
 })
 
 it('files: no key leads out of the folder', async () => {
-  const outside = join(folder, 'outside')
+  const outside = join(service.folder, 'outside')
   await writeFile(outside, 'not ours')
-  const blobs = fileBlobs(join(folder, 'inside'))
+  const blobs = fileBlobs(join(service.folder, 'inside'))
   await blobs.put(chunks(Buffer.from('ours')))
   for (const key of ['xx/../../../outside', './../../outside', outside]) {
     expect(await blobs.get(key)).toBeUndefined()
@@ -158,7 +127,7 @@ it('files: no key leads out of the folder', async () => {
 })
 
 it('files: a failed upload leaves no file', async () => {
-  const own = join(folder, 'own')
+  const own = join(service.folder, 'own')
   const blobs = fileBlobs(own)
   await blobs.put(chunks(Buffer.from('whole')))
   await blobs.put(broken(Buffer.from('half'))).catch(() => undefined)
@@ -169,7 +138,7 @@ it('files: a failed upload leaves no file', async () => {
 })
 
 it('files: a file that disappears during the listing is left out', async () => {
-  const own = join(folder, 'gone')
+  const own = join(service.folder, 'gone')
   const names = [
     'aaaaaaaaaaaaaaaaaaaaaaaa',
     'aabbbbbbbbbbbbbbbbbbbbbb',
@@ -186,7 +155,7 @@ it('files: a file that disappears during the listing is left out', async () => {
 })
 
 it('files: the file of an unfinished upload is listed and can be removed', async () => {
-  const own = join(folder, 'unfinished')
+  const own = join(service.folder, 'unfinished')
   const key = 'aaaaaaaaaaaaaaaaaaaaaaaa.part'
   await mkdir(join(own, 'aa'), { recursive: true })
   await writeFile(join(own, 'aa', key), 'half')
@@ -205,11 +174,11 @@ it.each([
     yield Buffer.from('a')
     throw reason
   }
-  await expect(fileBlobs(join(folder, 'failing')).put(failing())).rejects.toBe(reason)
+  await expect(fileBlobs(join(service.folder, 'failing')).put(failing())).rejects.toBe(reason)
 })
 
 it('files: a new folder and a new file are synced in the folder above them', async () => {
-  const own = join(folder, 'synced')
+  const own = join(service.folder, 'synced')
   await mkdir(own)
   const opened = await open(own)
   const synced: number[] = []
@@ -234,7 +203,7 @@ it.each([
 ])(
   'files: where the last step fails (%s) nothing is kept, and the client is asked to retry',
   async (code, seconds, type) => {
-    const own = join(folder, code)
+    const own = join(service.folder, code)
     await mkdir(own)
     const opened = await open(own)
     const sync = vi.spyOn(Object.getPrototypeOf(opened), 'sync')

@@ -1,10 +1,8 @@
 // What a sweep lists and deletes, and which contents a deletion removes where versions declare different properties.
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
-import S3rver from 's3rver'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   type BlobStore,
@@ -17,38 +15,12 @@ import {
   sweepBlobs,
 } from '../../src/index.ts'
 import { s3Blobs } from '../../src/s3/index.ts'
+import { useBuckets } from './bucket.ts'
 
 const FOREIGN = 'A'.repeat(24)
 const OLD = { olderThan: -1000 }
 
-let folder: string
-let server: S3rver
-let client: S3Client
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sweep-'))
-  server = new S3rver({
-    port: 0,
-    silent: true,
-    directory: join(folder, 's3'),
-    configureBuckets: [{ name: 'shared' }, { name: 'whole' }],
-  })
-  const { port } = await server.run()
-  client = new S3Client({
-    region: 'us-east-1',
-    endpoint: `http://127.0.0.1:${port}`,
-    forcePathStyle: true,
-    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  })
-})
-
-afterAll(async () => {
-  client.destroy()
-  await server.close()
-  await rm(folder, { recursive: true })
-})
+const service = useBuckets('shared', 'whole')
 
 async function* content() {
   yield Buffer.from('content')
@@ -69,20 +41,22 @@ describe('a sweep leaves what its store did not make', () => {
     ['shared', 'v1/', [`v1/a/${FOREIGN}`, `v1/${FOREIGN}.json`, `v2/${FOREIGN}`]],
     ['whole', undefined, ['index.html', `backups/${FOREIGN}`]],
   ])('in the bucket %s with the prefix %s', async (bucket, prefix, others) => {
-    const blobs = s3Blobs({ client, bucket, prefix })
+    const blobs = s3Blobs({ client: service.client, bucket, prefix })
     for (const Key of others)
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'other' }))
+      await service.client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'other' }))
     const { key } = await blobs.put(content())
     for (const other of others) await blobs.delete(other.slice(prefix?.length ?? 0))
     expect(await sweepBlobs(blobs, [definePhotos(blobs)], OLD)).toBe(1)
-    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }))
+    const { Contents = [] } = await service.client.send(
+      new ListObjectsV2Command({ Bucket: bucket }),
+    )
     const left = Contents.map(({ Key }) => Key)
     expect(left).toEqual(expect.arrayContaining(others))
     expect(left).not.toContain(`${prefix ?? ''}${key}`)
   })
 
   it('in a folder', async () => {
-    const root = join(folder, 'files')
+    const root = join(service.folder, 'files')
     const blobs = fileBlobs(root)
     const { key } = await blobs.put(content())
     const others = [
