@@ -190,7 +190,10 @@ export function addCountApplied(
 }
 
 /** Adds the name under which a browser keeps a table: `cars.csv`. */
-export function addFileName(headers: HeaderList, { negotiated, target }: OperationContext): HeaderList {
+export function addFileName(
+  headers: HeaderList,
+  { negotiated, target }: OperationContext,
+): HeaderList {
   if (!negotiated?.format.tabular) return headers
   const { type, format } = negotiated
   const name = `${target.collection.name}.${format.extensions[0] ?? format.name}`
