@@ -76,14 +76,14 @@ export function countSelection(
 ): Awaitable<number> {
   const { smallest } = findPlan(filters.where, source)
   if (isExact(smallest, filters)) return smallest.count
-  const look = { part: smallest, filters, order: ANY_ORDER, source, options }
-  if (smallest.count > itemsAtOnce(filters)) return countInTurns(look)
-  return takeFrom(look).length
+  const scan = { part: smallest, filters, order: ANY_ORDER, source, options }
+  if (smallest.count > itemsAtOnce(filters)) return countInTurns(scan)
+  return takeFrom(scan).length
 }
 
-async function countInTurns(look: Look): Promise<number> {
+async function countInTurns(scan: Scan): Promise<number> {
   let total = 0
-  for await (const matches of takeInTurns(look)) total += matches.length
+  for await (const matches of takeInTurns(scan)) total += matches.length
   return total
 }
 
@@ -148,11 +148,11 @@ export function findSliceInTurns(
   const walk = planWalk(plan, request)
   if (walk) {
     const { part, order } = walk
-    const look = { part, filters: selection, order, source, options }
+    const scan = { part, filters: selection, order, source, options }
     const most = isExact(part, selection) ? undefined : itemsAtOnce(selection)
-    const found = takeFrom(look, limit, most)
+    const found = takeFrom(scan, limit, most)
     if (found) return toSelected(found, slice, walk)
-    return walkInTurns(look, limit).then(items => toSelected(items, slice, walk))
+    return walkInTurns(scan, limit).then(items => toSelected(items, slice, walk))
   }
   const part = plan.smallest
   if (part.count <= itemsAtOnce(selection)) return collectSlice(plan, request, options)
@@ -255,8 +255,8 @@ function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart |
   return walks.get(sort)
 }
 
-/** A look at the items of a part of an index, in an order. */
-interface Look {
+/** A scan of the items of a part of an index, in an order. */
+interface Scan {
   readonly part: IndexPart
   readonly filters: FilterSet
   readonly order: ReadOrder
@@ -268,10 +268,10 @@ interface Look {
  * Takes the items of a part that pass the filters.
  * @returns `undefined` if it would look at more items than `most`.
  */
-function takeFrom(look: Look, limit?: number): Stored[]
-function takeFrom(look: Look, limit: number, most: number | undefined): Stored[] | undefined
+function takeFrom(scan: Scan, limit?: number): Stored[]
+function takeFrom(scan: Scan, limit: number, most: number | undefined): Stored[] | undefined
 function takeFrom(
-  { part, filters, order, source, options }: Look,
+  { part, filters, order, source, options }: Scan,
   limit = Number.POSITIVE_INFINITY,
   most = Number.POSITIVE_INFINITY,
 ): Stored[] | undefined {
@@ -296,10 +296,10 @@ function takeFrom(
 }
 
 /** Walks along a part as {@link takeFrom} does, in turns of the event loop. */
-async function walkInTurns(look: Look, limit: number): Promise<Stored[]> {
+async function walkInTurns(scan: Scan, limit: number): Promise<Stored[]> {
   const items: Stored[] = []
-  let left = look.order.offset
-  for await (const matches of takeInTurns(look)) {
+  let left = scan.order.offset
+  for await (const matches of takeInTurns(scan)) {
     const skipped = Math.min(left, matches.length)
     left -= skipped
     items.push(...matches.slice(skipped, skipped + limit - items.length))
@@ -315,7 +315,7 @@ async function* takeInTurns({
   order,
   source,
   options,
-}: Look): AsyncGenerator<readonly Stored[]> {
+}: Scan): AsyncGenerator<readonly Stored[]> {
   // A copy: others may write before all of it is looked at.
   const items = part.index.slice(part, { ...order, offset: 0 }, part.count)
   const budget = options?.textBudget ?? new TextBudget()
