@@ -39,6 +39,7 @@ export const STORES: readonly string[] = named([
   'spec/resource-operations',
   'spec/versioning',
   'stores/beside',
+  'stores/column-types',
   'stores/contract',
   'stores/creates',
   'stores/each',

@@ -30,7 +30,8 @@ export function rethrow(error: unknown, table: Told | undefined): never {
     case 'unstorable':
     case 'missing': {
       const { kind, index, columns } = failure
-      const fields = mapping.findFields(index, columns)
+      const told = mapping.findFields(index, columns)
+      const fields = told.length > 0 ? told : findByType(String(Object(error).message), mapping)
       if (kind === 'unique') throw new UniqueError(fields, cause)
       if (kind === 'excluded') throw new RefusedError(409, fields, cause)
       const [column] = columns ?? []
@@ -41,6 +42,14 @@ export function rethrow(error: unknown, table: Told | undefined): never {
     default:
       throw error
   }
+}
+
+/** Finds the only field of a type that an error names, as it does where the database cannot read a text. */
+function findByType(message: string, { columns }: TableMapping): readonly string[] {
+  const found = columns.filter(
+    ({ native, made }) => native?.byText && message.includes(made.replace(/\(.*/, '')),
+  )
+  return found.length === 1 ? found.map(({ name }) => name) : []
 }
 
 /** Finds the table that an error of a commit is about. What triggers say is for clients only if all tables say so. */

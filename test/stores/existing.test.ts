@@ -549,7 +549,17 @@ test.each([
     { price: 'numeric(9,2)' },
     'sqlite has no columns of the type numeric(9,2)',
   ],
-  ['numeric for a text', { color: 'numeric(9,2)' }, 'cannot hold string values'],
+  [
+    'seconds for a text in SQLite',
+    { color: { type: 'unix seconds' } },
+    'unix seconds is not for string',
+  ],
+  ['words for a number in SQLite', { price: { type: 't/f' } }, 't/f is not for number values'],
+  [
+    'seconds in PostgreSQL',
+    { seen: { type: 'unix seconds' } },
+    'no columns of the type unix seconds',
+  ],
   ['timestamptz for a date', { built: 'timestamptz' }, 'cannot hold date values'],
   ['a wide numeric', { price: 'numeric(16,2)' }, 'a numeric of at most 15 digits, such as'],
   ['a numeric of any width', { price: 'numeric' }, 'a numeric of at most 15 digits, such as'],

@@ -133,26 +133,17 @@ const NULLISH = z.object({ value: z.string().nullish() })
 
 /** Columns that cannot be served: the type, and what the error says. */
 const REFUSED: readonly [type: string, schema: z.ZodObject, message: RegExp][] = [
-  ['real', NUMBER, /"value" is real, .* as a number; serve a view that casts it/],
-  ['numeric', NUMBER, /"value" is numeric, .*; alter it to .*, or serve a view/],
-  [
-    'numeric(30,10)',
-    NUMBER,
-    /is numeric\(30,10\), .*; alter it to .* numeric\(12,2\), or serve a view/,
-  ],
-  ['bigint', NUMBER, /is bigint, .*; declare a whole number, or serve a view/],
-  ['money', NUMBER, /is money, .* as a number; serve a view that casts it/],
-  ['char(4)', NUMBER, /is character\(4\), .* as a number; serve a view/],
-  ['mood', NUMBER, /is mood \["z", "m", "a"\], .*; serve a view/],
-  ['bigint', TEXT, /is bigint, .*; declare a whole number, or serve a view/],
-  ['bytea', TEXT, /is bytea, .* as a text; serve a view/],
+  ['real', z.object({ value: z.int() }), /"value" is real, .* as a whole number; declare a number/],
+  ['bigint', NUMBER, /is bigint, .*; declare a whole number, or declare a text, or serve a view/],
+  ['money', NUMBER, /is money, .* as a number; declare a text, or serve a view that casts it/],
+  ['char(4)', NUMBER, /is character\(4\), .* as a number; declare a text, or serve a view/],
+  ['mood', NUMBER, /is mood \["z", "m", "a"\], .*; declare a text, or serve a view/],
   [
     'timestamp',
     z.object({ value: z.iso.datetime() }),
     /is timestamp without time zone, .*; set timezone: 'UTC'/,
   ],
-  ['date', TEXT, /is date, .* as a text; serve a view/],
-  ['text[]', z.object({ value: z.array(z.string()) }), /is text\[\], .* as JSON; serve a view/],
+  ['date', TEXT, /is date, .* as a text; declare a date, or serve a view/],
   ['int', z.object({ value: z.boolean() }), /is integer, .* as a boolean; declare a whole number/],
   ['positive', TEXT, /is integer, .* as a text; declare a whole number/],
   ['of_domain', TEXT, /is integer, .* as a text; declare a whole number/],

@@ -1,7 +1,7 @@
 // The interface of a database: everything that differs between SQLite and PostgreSQL.
 
 import type { Path } from '../../base/paths.ts'
-import type { Scalar } from '../../base/values.ts'
+import type { Json, Scalar } from '../../base/values.ts'
 import type { Field, Kind } from '../../schema/fields.ts'
 import type { DatePart } from '../../store/groups.ts'
 import type { LikeStep } from '../../store/selection.ts'
@@ -32,6 +32,8 @@ export interface VersionedRow {
   readonly version: string
   /** The time of the last write, where rows have one. */
   readonly updated: string | undefined
+  /** How that column holds it. */
+  readonly instant?: NativeType['instant']
   /** The columns that keep texts folded. */
   readonly folded: readonly FoldedText[]
   /** How a version ends whose writer has folded all these texts. */
@@ -56,23 +58,39 @@ export interface VersionTrigger {
 export interface NativeType {
   /** The kind of field that it holds. */
   readonly kind: Kind
-  /**
-   * The column as the database compares it, in a way of its own: an index finds texts by it, among others that the database
-   * takes for equal. The store compares the texts. Absent where the database compares as the store does.
-   */
+  /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
+  readonly exact?: boolean
+  /** Whether the store compares texts of it, since the database compares in a way of its own. */
+  readonly byText?: boolean
+  /** The column as the database compares it then: an index finds texts by it, among others that are equal to the database. */
   own?(column: Fragment): Fragment
   /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
   /** The expression to select: every driver returns the same value for it. */
   read(column: Fragment): Fragment
-  /** Converts a selected value to the text in the item; `undefined` for one that has none, such as infinity. */
-  parse(value: unknown): string | undefined
+  /** Converts a value to what a write binds; `undefined` if the column cannot hold it. Default: `toColumnText`. */
+  encode?(value: Json): string | number | undefined
+  /** Converts a selected value to that of the item; `undefined` for one that has none, such as infinity. */
+  parse(value: unknown): Json | undefined
   /** Binds a text to compare with the column; one of another form is bound as null. */
   bind(text: string): Fragment
   /** The column as a text, for patterns and searches. */
   text(column: Fragment): Fragment
-  /** A date or a time as a time in UTC without a zone. */
+  /** A date or a time as a time in UTC without a zone; of SQLite in milliseconds since 1970. */
   toUtc?(column: Fragment): Fragment
+  /** Converts a time to what `nextDate` computes with, and back; absent where it is that. */
+  readonly instant?: {
+    read(column: Fragment): Fragment
+    write(instant: Fragment): Fragment
+  }
+}
+
+/** A type of the database for lists of scalars. */
+export interface ListType extends NativeType {
+  /** The list as JSON. */
+  toJson(column: Fragment): Fragment
+  /** The condition that the list has one of the values, by an index; absent where JSON tells it. */
+  overlap?(column: Fragment, values: readonly Scalar[]): Fragment
 }
 
 /** The role of a field whose values the store itself makes: an id, or the time of a write. */
@@ -81,11 +99,22 @@ export type MadeRole = 'id' | 'time'
 /** What a column of an existing table can hold. */
 export interface ServedType {
   readonly as: readonly ColumnType[]
-  readonly native?: NativeType
+  /** By the kind of the field, how it is read otherwise than in `as`. */
+  readonly natives?: readonly NativeType[]
+  /** How it is read as a list of elements of a kind. */
+  readonly listOf?: (kind: Kind) => ListType | undefined
   /** What to make of the column where it holds too much, for a message. */
   readonly instead?: string
-  /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
+  /** Whether a later read of `as` returns exactly what was written. */
   readonly exact?: boolean
+}
+
+/** A form of values that the type of a column does not tell. */
+export interface ValueForm {
+  /** The type of a new column. */
+  readonly made: string
+  /** How a column of a type holds it; `undefined` where it cannot. */
+  native(type: string): NativeType | undefined
 }
 
 /** The sequence of the database that other programs take the ids of a table from. */
@@ -181,6 +210,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */
   serves?(type: string): ServedType
+  /** The types that `columns` asks for by words of their own. */
+  readonly forms: Readonly<Record<string, ValueForm>>
   /** Whether a column of a type returns exactly the values that were written. */
   keepsExactly(type: string, as: ColumnType): boolean
   /** Whether an `update` in the `with` of an `insert` may return rows to it. */

@@ -8,8 +8,8 @@ const KINDS = [
   [/^23505$/, 'unique'],
   [/^23P01$/, 'excluded'],
   [/^23502$/, 'missing'],
-  // A text too long, a number or a date out of range, an unknown value of an enum; a check, a row of an index.
-  [/^(?:22001|22003|22008|22009|22P02|23514|54000)$/, 'unstorable'],
+  // A text too long, a number or a date out of range, what a type cannot read, XML, a range; a check, a row of an index.
+  [/^(?:2200[013789MN]|22026|22P02|23514|54000)$/, 'unstorable'],
   [/^(?:23001|23503)$/, 'conflict'],
   // Of another transaction, or of a prepared statement.
   [/^(?:40001|40P01|26000|42P05)$/, 'again'],

@@ -1,16 +1,25 @@
-// The types of PostgreSQL's columns: what each can hold, and how `uuid`, dates, times, and texts with
+// The types of PostgreSQL's columns: what each can hold, and how `uuid`, dates, times, `real`, and texts with
 // an order of their own are read and written.
 
 import { isDate, parseInstant } from '../../base/dates.ts'
 import { isUuid } from '../../base/values.ts'
-import type { Field } from '../../schema/fields.ts'
-import type { MadeRole, NativeType, ServedType } from './database.ts'
+import type { Field, Kind } from '../../schema/fields.ts'
+import type {
+  ColumnType,
+  ListType,
+  MadeRole,
+  NativeType,
+  ServedType,
+  SqlDatabase,
+} from './database.ts'
+import { findPrinted, lists, printed } from './postgres-texts.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
 const DAY_MS = 86_400_000
 
 const UUID: NativeType = {
   kind: 'string',
+  exact: true,
   toColumnText: text => (isUuid(text) ? text.toLowerCase() : undefined),
   read: column => sql`${column}::text`,
   parse: String,
@@ -29,6 +38,7 @@ function printTime(time: number): string | undefined {
 
 const DATE: NativeType = {
   kind: 'date',
+  exact: true,
   toColumnText: text => (isDate(text) ? text : undefined),
   // As a number of days: PostgreSQL does not print the year 0 as ISO 8601 does.
   // Infinity is a number of days that no date has.
@@ -59,6 +69,7 @@ function instants(digits: number, toUtc: (column: Fragment) => Fragment): Native
   }
   return {
     kind: 'date-time',
+    exact: true,
     toColumnText: text => cut(text, digits),
     ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
     bind(text) {
@@ -72,6 +83,8 @@ function instants(digits: number, toUtc: (column: Fragment) => Fragment): Native
 
 const fromZone = (column: Fragment) => sql`(${column} at time zone 'UTC')`
 const asItIs = (column: Fragment) => column
+/** A time without a zone is in UTC, whatever the zone of the session is. */
+const LOCAL = { read: fromZone, write: fromZone }
 
 /**
  * The type of texts that the database compares in a way of its own. They are compared by code point, as everywhere.
@@ -79,17 +92,15 @@ const asItIs = (column: Fragment) => column
  */
 function texts(type: string, toColumnText: (text: string) => string | undefined): ServedType {
   const native: NativeType = {
-    kind: 'string',
+    ...printed(),
+    exact: true,
     // A domain over an enum is not comparable by itself.
     own: column => sql`${column}::${sql.raw(type)}`,
     toColumnText: text =>
       text.includes('\0') || !text.isWellFormed() ? undefined : toColumnText(text),
-    read: column => sql`${column}::text`,
-    parse: String,
     bind: text => sql`${text}::text::${sql.raw(type)}`,
-    text: column => sql`${column}::text collate "C"`,
   }
-  return { as: [], native, exact: true }
+  return { as: [], natives: [native] }
 }
 
 /** The names that PostgreSQL itself makes, and cuts. */
@@ -150,7 +161,33 @@ export function nativeFor({ kind }: Field, role: MadeRole | undefined): string |
   return kind === 'date' ? 'date' : undefined
 }
 
-const NARROW = 'alter it to a numeric of at most 15 digits, such as numeric(12,2)'
+/** The number of a text in the precision of `real`, with the digits that PostgreSQL prints. */
+function printReal(real: number): number {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(real.toPrecision(digits))
+    if (Math.fround(short) === real) return short
+  }
+  return Number(real.toPrecision(9))
+}
+
+/** Finds what compares with a `real` as a number does with what is read of it. */
+function toReal(value: number): number {
+  const real = Math.fround(value)
+  const read = printReal(real)
+  if (read === value || !Number.isFinite(real)) return read === value ? real : value
+  // Between that one and the next.
+  return real + Math.sign(value - read) * (Math.abs(real) * 2 ** -26 || 2 ** -160)
+}
+
+const REAL: NativeType = {
+  kind: 'number',
+  toColumnText: text => text,
+  encode: value => (typeof value === 'number' ? value : undefined),
+  read: column => column,
+  parse: value => (Number.isFinite(Number(value)) ? Number(value) : undefined),
+  bind: text => sql`${String(toReal(Number(text)))}::double precision`,
+  text: column => column,
+}
 
 const SERVED: Readonly<Record<string, ServedType>> = {
   text: { as: ['text', 'json'], exact: true },
@@ -161,12 +198,13 @@ const SERVED: Readonly<Record<string, ServedType>> = {
   integer: { as: ['integer', 'real'], exact: true },
   bigint: { as: ['integer'], exact: true },
   'double precision': { as: ['integer', 'real'], exact: true },
+  numeric: { as: ['integer', 'real'] },
   boolean: { as: ['boolean'], exact: true },
   json: { as: ['json'], exact: true },
   jsonb: { as: ['json'] },
-  uuid: { as: [], native: UUID, exact: true },
-  date: { as: [], native: DATE, exact: true },
-  numeric: { as: [], instead: NARROW },
+  uuid: { as: [], natives: [UUID] },
+  date: { as: [], natives: [DATE] },
+  real: { as: [], natives: [REAL, printed()] },
   name: NAME,
   character: CHAR,
 }
@@ -176,24 +214,21 @@ const TIMESTAMP = /^timestamp(?:\((\d)\))? without time zone$/
 /** What stands between the name of an enum and its labels as JSON. */
 const LABELS = ' ["'
 const CITEXT = /^(?:.+\.)?citext$/
+const LENGTH = /\([\d,-]+\)/
 
 /**
  * Finds what a column of a type, as the catalog prints it, can hold.
  * @param isUtc whether times without a zone are UTC.
  */
 export function serves(type: string, isUtc = false): ServedType {
-  const [, precision, scale] = /^numeric\((\d+)(?:,(-?\d+))?\)$/.exec(type) ?? []
-  // A double holds 15 digits exactly.
-  if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
-  if (precision !== undefined)
-    return { as: Number(scale) === 0 ? ['integer'] : [], instead: NARROW }
   const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
-  if (instant !== undefined)
-    return { as: [], native: instants(Number(digits), fromZone), exact: true }
+  if (instant !== undefined) return { as: [], natives: [instants(Number(digits), fromZone)] }
   const [local, kept = 6] = TIMESTAMP.exec(type) ?? []
   if (local !== undefined) {
-    if (!isUtc) return { as: [], instead: "set timezone: 'UTC' in the store if its times are UTC" }
-    return { as: [], native: instants(Number(kept), asItIs), exact: true }
+    if (isUtc) return { as: [], natives: [{ ...instants(Number(kept), asItIs), instant: LOCAL }] }
+    const instead =
+      "set timezone: 'UTC' in the store if its times are UTC, or { type: 'timestamp utc' } for it in columns"
+    return { as: [], instead }
   }
   const end = type.indexOf(LABELS)
   if (end > 0) {
@@ -201,5 +236,30 @@ export function serves(type: string, isUtc = false): ServedType {
     return texts(type.slice(0, end), text => (known.has(text) ? text : undefined))
   }
   if (CITEXT.test(type)) return texts(type, text => text)
-  return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
+  if (type.endsWith('[]')) return { as: [], listOf: kind => findList(type.slice(0, -2), kind) }
+  const served = SERVED[type] ?? SERVED[type.replace(LENGTH, '')] ?? { as: [] }
+  const text = served.as.includes('text') ? undefined : findPrinted(type)
+  return { ...(text && { natives: [text] }), ...served }
+}
+
+const TYPES_OF_KIND: Readonly<Partial<Record<Kind, ColumnType>>> = {
+  integer: 'integer',
+  number: 'real',
+  boolean: 'boolean',
+}
+
+/** Finds how a list of a type is read as one of a kind; `undefined` where its elements are of another kind. */
+function findList(type: string, kind: Kind): ListType | undefined {
+  const { as, natives = [] } = serves(type)
+  const wanted = kind === 'string' ? 'text' : TYPES_OF_KIND[kind]
+  const isOfKind = natives.some(each => each.kind === kind) || (wanted && as.includes(wanted))
+  return isOfKind ? lists(type.replace(LENGTH, ''), kind) : undefined
+}
+
+/** The forms that `columns` names: a `timestamp` whose times are UTC. */
+export const FORMS: SqlDatabase['forms'] = {
+  'timestamp utc': {
+    made: 'timestamp(3) without time zone',
+    native: type => (TIMESTAMP.test(type) ? serves(type, true).natives?.[0] : undefined),
+  },
 }

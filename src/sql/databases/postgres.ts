@@ -7,7 +7,7 @@ import type { LikeStep } from '../../store/selection.ts'
 import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { findFailure } from './postgres-errors.ts'
-import { nativeFor, serves } from './postgres-types.ts'
+import { FORMS, nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, shorten, sql } from './sql-text.ts'
 
 /** Compares texts by code point, whatever the collation of the database is. */
@@ -206,7 +206,7 @@ const base: SqlDatabase = {
     join pg_sequence as q on q.seqrelid = s.oid and q.seqincrement > 0
     where a.attrelid = to_regclass(${quoteTable(table)}) and a.attname = ${column}`,
   enforcesKeys: sql`true`,
-  renewVersion({ table, version, updated, folded, sign }) {
+  renewVersion({ table, version, updated, instant, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = shorten(`${own}_renew_version`, NAME_BYTES)
     const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
@@ -214,7 +214,9 @@ const base: SqlDatabase = {
     const setTime = (value: (before: Fragment) => Fragment) => {
       if (updated === undefined) return sql``
       const column = sql.id(updated)
-      return sql`new.${column} = ${value(sql`old.${column}::timestamptz`)}; `
+      const before = instant ? instant.read(sql`old.${column}`) : sql`old.${column}::timestamptz`
+      const time = value(before)
+      return sql`new.${column} = ${instant ? instant.write(time) : time}; `
     }
     const changes = (column: string, not = '') =>
       sql`new.${sql.id(column)}::text is ${sql.raw(not)}distinct from old.${sql.id(column)}::text`
@@ -245,6 +247,7 @@ const base: SqlDatabase = {
     return { name, texts: [text, print(setTime(() => clock))], statements }
   },
   serves: type => serves(type),
+  forms: FORMS,
   keepsExactly: type => serves(type).exact === true,
   longestName: NAME_BYTES,
   serial: false,

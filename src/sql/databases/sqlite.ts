@@ -6,6 +6,7 @@ import { findLiteral, type LikeStep } from '../../store/selection.ts'
 import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
+import { FORMS } from './sqlite-forms.ts'
 
 /** Prints a JSON path as a literal, so that an index on the same expression serves it. */
 function toJsonPath(path: Path): Fragment {
@@ -82,7 +83,7 @@ export const sqlite: SqlDatabase = {
       and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
       and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
   },
-  renewVersion({ table, id, version, updated, folded, sign }) {
+  renewVersion({ table, id, version, updated, instant, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = `${own}_renew_version`
     const isSame = (column: string) => sql`new.${sql.id(column)} is old.${sql.id(column)}`
@@ -105,8 +106,9 @@ export const sqlite: SqlDatabase = {
     const clock = sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
     // What the catalog has begins with the name; inside of it names have no schema.
     const print = (toTime: (before: Fragment) => Fragment) => {
-      const time =
-        updated === undefined ? [] : [renew(updated, toTime(sql`old.${sql.id(updated)}`))]
+      const before = sql`old.${sql.id(updated ?? '')}`
+      const next = instant ? instant.write(toTime(instant.read(before))) : toTime(before)
+      const time = updated === undefined ? [] : [renew(updated, next)]
       const set = [renew(version, sql`lower(hex(randomblob(12)))`), ...time, ...empty]
       return sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.id(id)} is new.${sql.id(id)}; end`
     }
@@ -128,6 +130,7 @@ export const sqlite: SqlDatabase = {
         from (select ${now} as now, strftime('%Y-%m-%dT%H:%M:%S.000Z', ${before}, '+1 second') as next))`
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
+  forms: FORMS,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
   serial: true,
   begin: ['begin immediate'],
@@ -163,9 +166,10 @@ export const sqlite: SqlDatabase = {
   },
   // `sum` of whole numbers would be an error beyond 2^63; beyond the range of numbers `total` is null.
   sum: value => sql`coalesce(total(${value}), 9e999)`,
-  startOf(part, value) {
+  startOf(part, value, native) {
+    const time = native?.toUtc?.(value) ?? value
     // A division would round a time before 1970 up.
-    const seconds = sql`(${value} - ((${value} % 1000) + 1000) % 1000) / 1000`
+    const seconds = sql`(${time} - ((${time} % 1000) + 1000) % 1000) / 1000`
     return sql`cast(strftime('%s', ${seconds}, 'unixepoch', ${sql.lit(`start of ${part}`)}) as integer)`
   },
   startInSeconds: start => start,

@@ -189,7 +189,7 @@ function planValue(
 ): GroupValue {
   const decode = (selected: unknown): Scalar | null => {
     if (isNothing(selected)) return null
-    if (native) return native.parse(selected) ?? null
+    if (native) return (native.parse(selected) as Scalar | undefined) ?? null // a list is no key
     if (kind === 'boolean') return selected === true || Number(selected) === 1
     if (kind === 'number' || kind === 'integer') return decodeNumber(selected, kind, path.join('.'))
     return kind === 'date-time' && !canonical ? Number(selected) : String(selected)

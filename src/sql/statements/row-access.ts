@@ -7,7 +7,7 @@ import type { Id, Stored, StoreWriteOptions } from '../../store/store.ts'
 import { assemble, buildAnswer, findNextDate } from '../../store/written.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type Statement, type StatementSession } from '../session/runner.ts'
-import { type Column, decodeValue } from '../table/columns.ts'
+import { type Column, decodeValue, nextDate } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 import type { LockedRows } from './locked-rows.ts'
@@ -175,7 +175,7 @@ export class RowAccess {
     const values = this.#mapping.fillColumns(columns, 'changed')
     const set = names.map((name, at) => {
       const isLater = later !== undefined && columns[at] === later
-      const value = isLater ? database.nextDate(PLACEHOLDER, name, !!later.native) : values[at]
+      const value = isLater ? nextDate(later, PLACEHOLDER, database) : values[at]
       return sql`${name} = ${value}`
     })
     return sql.join(set)

@@ -85,16 +85,21 @@ function leafCondition(filter: FilterLeaf, mapping: TableMapping): Fragment {
   const { path, operator, values } = filter
   const expression = mapping.find(path)
   if (operator === 'within') return withinCondition(expression, filter.within)
-  const { json } = expression
+  const { json, column, list } = expression
   const { database } = mapping
   if (operator === 'exists') {
-    const has = json ? database.has(json.column, json.path) : sql`${expression.value} is not null`
+    // The column itself, so that an index serves it.
+    if (column) return sql`${column} is ${values[0] === true ? sql`not null` : sql`null`}`
+    const has = json ? database.has(json.column, json.path) : FALSE
     const wanted = values[0] === true ? has : sql`not (${has})`
     if (!json || json.path.length === 0) return wanted
     return sql`${database.holds(json.column, json.path.slice(0, -1), 'object')} and ${wanted}`
   }
   if (expression.kind !== 'array' || !json) return test(operator, values, expression, database)
   const kind = findField(mapping.shape.fields, path)?.element?.kind ?? 'any'
+  const overlap = column && list?.overlap?.(column, values)
+  if (overlap && operator === 'in') return overlap
+  if (overlap && operator === 'nin') return sql`not (${overlap})`
   const some = (each: Comparison) =>
     database.anyElement(json.column, json.path, kind, value => {
       const order = kind === 'date-time' ? database.instant(value) : value
@@ -118,7 +123,7 @@ function withinCondition(expression: ColumnExpression, { store, where, key }: Wi
 type Comparison = Exclude<Operator, 'exists'>
 
 /** A value to test. */
-type Operand = Omit<ColumnExpression, 'nullable' | 'json'>
+type Operand = Omit<ColumnExpression, 'nullable' | 'json' | 'list'>
 
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 

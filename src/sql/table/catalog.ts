@@ -1,7 +1,8 @@
 // What a database says about an existing table: its columns, their types, and what keeps it from being exact.
 
+import type { Kind } from '../../schema/fields.ts'
 import type { Shape } from '../../store/store.ts'
-import type { ColumnType, KeyTarget, SqlDatabase } from '../databases/database.ts'
+import type { ColumnType, KeyTarget, NativeType, SqlDatabase } from '../databases/database.ts'
 import { print, sql } from '../databases/sql-text.ts'
 import { compile, isTrue, type Row, type Runner } from '../session/runner.ts'
 import type { Column, Filled } from './columns.ts'
@@ -70,12 +71,14 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       const { columns, versionColumn, id } = mapping
       if (versionColumn === undefined || mayAlter(mapping, by)) return false
       const written = by === 'insert' ? 'created' : 'changed'
-      const keeps = (column: string, as: ColumnType) =>
-        database.keepsExactly(String(find(column)?.type), as)
+      const keeps = (column: string, as: ColumnType, native?: NativeType) =>
+        native ? native.exact === true : database.keepsExactly(String(find(column)?.type), as)
       return (
         isTrue(find(id.column)?.is_unique) &&
         keeps(versionColumn, 'text') &&
-        columns.every(each => keeps(each.column, each.type) && !isLeftToDatabase(each, written))
+        columns.every(
+          each => keeps(each.column, each.type, each.native) && !isLeftToDatabase(each, written),
+        )
       )
     },
     /** Whether a row may be another one than the statement that writes it returns. */
@@ -226,10 +229,19 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
   }
   const served = database.serves?.(found)
   if (!served || native || served.as.includes(type)) return []
-  const others = [...served.as.map(each => `declare ${HOLDS[each]}`), served.instead ?? []].flat()
+  const { as, natives = [], instead = [] } = served
+  const kinds = [...as.map(each => HOLDS[each]), ...natives.map(({ kind }) => HELD[kind] ?? kind)]
+  const others = [...new Set(kinds)].map(each => `declare ${each}`).concat(instead)
   return [
     `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${[...others, 'serve a view that casts it'].join(', or ')}`,
   ]
+}
+
+const HELD: Readonly<Partial<Record<Kind, string>>> = {
+  string: 'a text',
+  number: 'a number',
+  date: 'a date',
+  'date-time': 'a date and time',
 }
 
 const NOT_ADDABLE =

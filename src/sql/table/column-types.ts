@@ -1,10 +1,18 @@
 // The types that `columns` may ask for in a new table, instead of those that the store would choose.
 
 import type { Rule } from '../../options.ts'
+import { DATABASES } from '../databases/databases.ts'
 
-/** A type of PostgreSQL for a new column. */
+/** A type of PostgreSQL for a new column, or the form of the values of any column that its type does not tell. */
 export type NewColumnType =
   | 'jsonb'
+  | 'timestamp utc'
+  | 'unix seconds'
+  | 'unix milliseconds'
+  | 't/f'
+  | 'true/false'
+  | 'Y/N'
+  | 'yes/no'
   | 'timestamptz'
   | `timestamptz(${number})`
   | `numeric(${number})`
@@ -15,13 +23,20 @@ const NUMERIC = /^numeric\((\d+)(?:,(\d+))?\)$/
 /** What a client's numbers hold exactly. */
 const MAX_DIGITS = 15
 
+const FORMS = Object.values(DATABASES).flatMap(({ forms }) => Object.keys(forms))
+
+/** Whether a type is the form of values in some database. */
+export function isForm(type: string): boolean {
+  return FORMS.includes(type)
+}
+
 /** What is no name of a column, though it may be no type that a column can have. */
 const TYPE_LIKE = /^(?:jsonb|timestamptz|numeric|decimal|\w+ ?\([\d, ]*\))$/i
 
 export const NEW_COLUMN_TYPE: Rule = {
-  wanted: `"jsonb", "timestamptz(3)", or a numeric of at most ${MAX_DIGITS} digits, such as "numeric(12,2)"`,
+  wanted: `"jsonb", "timestamptz(3)", a numeric of at most ${MAX_DIGITS} digits, such as "numeric(12,2)", or the form of values that exist: ${FORMS.map(each => `"${each}"`).join(', ')}`,
   fits(value) {
-    if (value === 'jsonb') return true
+    if (value === 'jsonb' || isForm(String(value))) return true
     if (TIMESTAMPTZ.test(String(value))) return true
     const [, precision = 0, scale = 0] = NUMERIC.exec(String(value)) ?? []
     const digits = Number(precision)

@@ -8,9 +8,15 @@ import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts
 import type { Field, Kind } from '../../schema/fields.ts'
 import { UnstorableError } from '../../store/errors.ts'
 import type { Shape } from '../../store/store.ts'
-import type { ColumnType, MadeRole, NativeType, SqlDatabase } from '../databases/database.ts'
+import type {
+  ColumnType,
+  ListType,
+  MadeRole,
+  NativeType,
+  SqlDatabase,
+} from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
-import { NEW_COLUMN_TYPE, type NewColumnType, readDeclared } from './column-types.ts'
+import { isForm, NEW_COLUMN_TYPE, type NewColumnType, readDeclared } from './column-types.ts'
 /** How a column stores one field. */
 export interface ColumnOptions {
   /** The column's name. Default: the field's. */
@@ -23,7 +29,9 @@ export interface ColumnOptions {
   /**
    * The type of a new column in PostgreSQL: `jsonb` instead of `json`, `timestamptz(3)` for a date-time, whose offset
    * and finer digits are not kept, or `numeric(12,2)` for a number, of at most 15 digits and rounded to its scale. The
-   * types of an existing table are found by themselves.
+   * types of an existing table are found by themselves, unless they do not tell the form of the values: `timestamp utc` in
+   * PostgreSQL; in SQLite `unix seconds` or `unix milliseconds` for a date-time, and `t/f`, `true/false`, `Y/N` or `yes/no`
+   * for a boolean.
    */
   readonly type?: NewColumnType | undefined
 }
@@ -55,6 +63,8 @@ export interface Column extends Partial<Filled> {
   /** `text` for a native type. */
   readonly type: ColumnType
   readonly native?: NativeType | undefined
+  /** The native type, where it is one of lists. */
+  readonly list?: ListType | undefined
   /** The SQL type of a column that the store makes. */
   readonly made: string
   readonly ref: Fragment
@@ -91,7 +101,9 @@ export interface ColumnExpression {
   readonly native?: NativeType | undefined
   /** The type of texts that the database compares in a way of its own. */
   readonly alike?: NativeType | undefined
-  /** The JSON column that it lies in. */
+  /** The type of lists that it is of. */
+  readonly list?: ListType
+  /** The JSON that it lies in. */
   readonly json?: { readonly column: Fragment; readonly path: Path }
 }
 
@@ -130,29 +142,40 @@ export function buildColumn(
   const options: ColumnOptions = readDeclared(declared)
   checkOptions(where, options, RULES)
   const plain = COLUMN_TYPES[field.kind]
-  const json = options.json ?? (plain === undefined || isAmbiguous(field))
-  if (!json && !plain) throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
-  const type = json || !plain ? 'json' : plain
-  checkType(options.type, type, field, where, database)
-  const role = findRole(name, shape)
-  const wanted = options.type ?? (json ? undefined : database.nativeFor(field, role))
   const column = options.name ?? name
+  const list = options.json === undefined ? findList(field, typeOf(column), database) : undefined
+  const json = options.json ?? (!list && (plain === undefined || isAmbiguous(field)))
+  if (!json && !plain && !list)
+    throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
+  const type = json ? 'json' : (plain ?? 'text')
+  const form = database.forms[options.type ?? '']
+  if (!form) checkType(options.type, type, field, where, database)
+  const role = findRole(name, shape)
+  const wanted = form?.made ?? options.type ?? (json ? undefined : database.nativeFor(field, role))
   const found = json ? undefined : typeOf(column)
-  const served = json ? undefined : database.serves?.(found ?? wanted ?? '').native
+  const held = found ?? wanted ?? ''
+  const natives = form ? [form.native(held)] : (database.serves?.(held).natives ?? [])
+  const served = json ? undefined : (list ?? natives.find(each => each?.kind === field.kind))
+  if (form && !served) {
+    const there = found ? ` in a column of ${found}` : ''
+    const message = `${where}: ${options.type} is not for ${field.kind} values${there}`
+    throw new TypeError(message)
+  }
   // One that the database takes for equal would be read by another id.
   const isId = name === shape.identity.name
-  const native = served?.kind === field.kind && !(isId && served.own) ? served : undefined
+  const native = isId && served?.byText ? undefined : served
   const ref = sql.id(column)
   const readable = native ? native.read(ref) : database.read(ref, type)
   const long =
     type === 'json' ||
-    (type === 'text' && (!native || native.own !== undefined) && role === undefined)
+    (type === 'text' && (!native || native.byText === true) && role === undefined)
   return {
     name,
     field,
     column,
     type,
     native,
+    list,
     made: found ?? wanted ?? database.types[type],
     ref,
     readable,
@@ -165,6 +188,11 @@ export function buildColumn(
   }
 }
 
+/** Finds how a column holds a list of scalars by a type of its own. */
+function findList({ kind, element }: Field, type = '', { serves }: SqlDatabase) {
+  return kind === 'array' && element ? serves?.(type).listOf?.(element.kind) : undefined
+}
+
 /** @throws TypeError where a new column cannot have a type, or cannot hold the field by it. */
 function checkType(
   asked: NewColumnType | undefined,
@@ -174,13 +202,13 @@ function checkType(
   database: SqlDatabase,
 ): void {
   if (asked === undefined) return
-  if (!database.serves) {
+  if (!database.serves || isForm(asked)) {
     throw new TypeError(
       `${where}: ${database.name} has no columns of the type ${asked}; leave it out there`,
     )
   }
-  const { as, native } = database.serves(asked)
-  if (type !== 'json' && native?.kind === kind) return
+  const { as, natives = [] } = database.serves(asked)
+  if (type !== 'json' && natives.some(each => each.kind === kind)) return
   if (as.includes(type)) return
   const nullish =
     type === 'json' && asked !== 'jsonb' && COLUMN_TYPES[kind]
@@ -230,9 +258,9 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
   const { name, type, field, native } = column
   if (value === undefined) return null
   if (native && value !== null) {
-    const text = toColumnValue(value, column)
-    if (typeof text !== 'string') throw new UnstorableError([name])
-    return text
+    const bound = native.encode ? native.encode(value) : toColumnValue(value, column)
+    if (bound === undefined) throw new UnstorableError([name])
+    return bound
   }
   if (type === 'json') {
     return value === null && !isAmbiguous(field) ? null : printJson(value)
@@ -271,14 +299,28 @@ function decodeOwn(value: unknown, column: Column): Json | undefined {
       return readText(String(value), column)
     }
     default: {
-      // A text that is empty, or bytes, would be zero.
-      if (typeof value === 'string' ? value.trim() === '' : typeof value === 'object')
-        return undefined
+      // A text that is empty, or bytes, would be zero; a numeric may have more digits than a number of JavaScript.
+      const isNumber =
+        typeof value === 'string'
+          ? value.trim() !== '' && (column.takesAny || isExactNumber(value))
+          : typeof value !== 'object'
+      if (!isNumber) return undefined
       const number = Number(value)
       const isExact = column.type !== 'integer' || Math.abs(number) <= Number.MAX_SAFE_INTEGER
       return isExact && Number.isFinite(number) ? number : undefined
     }
   }
+}
+
+/** Whether a text is a number that JavaScript prints with the same digits. */
+function isExactNumber(text: string): boolean {
+  const digits = digitsOf(text)
+  return digits.length <= 15 || digits === digitsOf(String(Number(text)))
+}
+
+/** The digits of a number, from the first to the last that is not 0. */
+function digitsOf(text: string): string {
+  return text.replace(/e.*|[^\d]/gi, '').replace(/^0+|0+$/g, '')
 }
 
 /** What SQLite's `current_timestamp` and `datetime()` print, in UTC. */
@@ -312,6 +354,14 @@ function parseJson(text: string): Json | undefined {
     return undefined
   }
 }
+
+/** The date of a change in a column, which is later than the one there. */
+export function nextDate({ ref, native }: Column, now: Fragment, database: SqlDatabase): Fragment {
+  const { read = asItIs, write = asItIs } = native?.instant ?? {}
+  return write(database.nextDate(now, read(ref), native !== undefined))
+}
+
+const asItIs = (value: Fragment) => value
 
 /** Decodes the columns of a row. */
 export function decodeRow(

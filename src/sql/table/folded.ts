@@ -42,7 +42,7 @@ export function listFolded(
     const [name = '', ...inner] = path
     const own = columns.find(each => each.name === name)
     // A native type has texts of one form, which no folding changes, unless they are any texts.
-    const isOfOneForm = own?.native && !own.native.own
+    const isOfOneForm = own?.native && !own.native.byText
     // What the database generates is not known at a write.
     if (!own || isOfOneForm || own.generated || findField(shape.fields, path)?.kind !== 'string')
       return []

@@ -151,6 +151,7 @@ export class TableMapping {
       id: id.column,
       version: versionColumn,
       updated: this.updated?.column,
+      instant: this.updated?.native?.instant,
       // The catalog has no order.
       folded: folded.toSorted((one, other) => (one.column < other.column ? -1 : 1)),
       sign,
@@ -245,12 +246,16 @@ export class TableMapping {
     const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
     if (!column || !field) throw new TypeError(`${this.table} has no field "${path.join('.')}"`)
     const { database } = this
-    const { ref, native } = column
+    const { ref, native, list } = column
     const { kind } = field
     if (column.type !== 'json') {
       const nullable = field.nullable || field.optional
       const plain = { kind, nullable, column: ref }
-      if (native?.own) {
+      if (list) {
+        const value = list.toJson(ref)
+        return { ...plain, value, order: value, json: { column: value, path: [] }, list }
+      }
+      if (native?.byText) {
         const text = native.text(ref)
         return { ...plain, value: text, order: text, alike: native }
       }
