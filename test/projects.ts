@@ -15,6 +15,7 @@ export const STORES: readonly string[] = named([
   'blobs/lost-connection',
   'client/lossy',
   'concurrency',
+  'equal/equal',
   'examples/clinic',
   'examples/import',
   'examples/one-file',

@@ -304,6 +304,45 @@ describe.each(Object.keys(DATABASES))(
   },
 )
 
+describe.each(Object.keys(DATABASES))('items whose ids clients choose, on %s', name => {
+  const serveOwnIds = async () => {
+    const store = await DATABASES[name]?.()
+    if (!store) throw new Error(`There is no ${name}`)
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ id: z.string(), twin_id: z.string().optional() }),
+      store: store(),
+      putCreates: true,
+      references: { twin_id: 'cars' },
+    })
+    return openHandler('fetch', defineApi({ collections: [cars], batch: true }))
+  }
+  const itself = { id: 'a', twin_id: 'a' }
+
+  test.each<[string, string, string, unknown]>([
+    ['a POST', 'POST', '/cars', itself],
+    ['a POST of several', 'POST', '/cars', [itself]],
+    ['a PUT', 'PUT', '/cars/a', itself],
+    ['a batch', 'POST', '/batch', [{ method: 'POST', path: '/cars', body: itself }]],
+  ])('%s creates one that names itself', async (_title, method, path, body) => {
+    const { request } = await serveOwnIds()
+    expect((await request(path, { method, json: body })).status).toBeLessThan(300)
+    expect((await request('/cars/a')).json).toMatchObject(itself)
+    expect((await request('/cars/a', { method: 'DELETE' })).status).toBe(200)
+  })
+
+  test.each<[string, string, unknown]>([
+    ['a POST', '/cars', { id: 'a', twin_id: 'none' }],
+    ['a POST of several', '/cars', [{ id: 'a', twin_id: 'none' }]],
+    ['a batch', '/batch', [{ method: 'POST', path: '/cars', body: { id: 'a', twin_id: 'none' } }]],
+  ])('%s with an id that is taken hears first of what it names', async (_title, path, body) => {
+    const { request } = await serveOwnIds()
+    await request('/cars', { method: 'POST', json: { id: 'a' } })
+    const { status, json } = await request(path, { method: 'POST', json: body })
+    expect([status, Object(json).errors[0].type]).toEqual([400, 'unknown_reference'])
+  })
+})
+
 it('two versions say the same of a reference between two stores', () => {
   const [shared, own] = [memoryStore(), memoryStore()]
   const define = (onDelete: OnDelete, store = shared) => [

@@ -1,7 +1,7 @@
 // The apis that two builds answer the same requests with: each build makes them with its own zod.
 
 import type { z as Zod } from 'zod'
-import type { Api, HttpRequest, Scheme } from '../../src/index.ts'
+import type { Api, HttpRequest, Scheme, Store } from '../../src/index.ts'
 
 export type Library = typeof import('../../src/index.ts')
 type Dialects = typeof import('../../src/dialects/dialects.ts')
@@ -10,6 +10,10 @@ export interface Build {
   readonly library: Library
   readonly dialects: Dialects
   readonly z: typeof Zod
+  /** Opens the store of a collection. Default: in memory. */
+  readonly openStore?: (collection: string) => Store
+  /** How many requests a minute the guarded api takes. Default: 60. */
+  readonly rateLimit?: number
 }
 
 export type Served = Pick<Api, 'handler' | 'fetch' | 'close'>
@@ -18,12 +22,13 @@ export type Served = Pick<Api, 'handler' | 'fetch' | 'close'>
 export const APIS: Readonly<Record<string, (build: Build) => Served>> = { open, guarded, versioned }
 
 /** Cars with nested values, their options, relations, notes with UUIDs, photos. Everything is public. */
-function open({ library, dialects, z }: Build): Served {
+function open(build: Build): Served {
+  const { library, dialects, z, openStore = () => library.memoryStore() } = build
   const { blob, defineApi, defineCollection, HttpError } = library
   const cars = defineCollection({
     name: 'cars',
     schema: carOf(z),
-    store: library.memoryStore(),
+    store: openStore('cars'),
     id: 'integer',
     unique: ['plate'],
     indexes: ['color', 'price'],
@@ -52,14 +57,14 @@ function open({ library, dialects, z }: Build): Served {
   const options = defineCollection({
     name: 'options',
     schema: z.object({ car_id: z.int(), name: z.string().min(1), price: z.number().default(0) }),
-    store: library.memoryStore(),
+    store: openStore('options'),
     id: 'integer',
     parents: { car_id: 'cars' },
   })
   const models = defineCollection({
     name: 'models',
     schema: z.object({ id: z.string().min(1).max(8), name: z.string(), since: z.iso.date() }),
-    store: library.memoryStore(),
+    store: openStore('models'),
     putCreates: true,
     maxLimit: 10,
     defaultLimit: 4,
@@ -68,14 +73,16 @@ function open({ library, dialects, z }: Build): Served {
   const relation = defineCollection({
     name: 'cars_models',
     schema: z.object({ car_id: z.int(), model_id: z.string() }),
-    store: library.memoryStore(),
+    store: openStore('relations'),
     id: 'integer',
     relation: { car_id: 'cars', model_id: 'models' },
   })
+  const Note = z.object({ text: z.string().trim(), stars: z.int().min(0).max(5).default(3) })
   const notes = defineCollection({
     name: 'notes',
-    schema: z.looseObject({ text: z.string().trim(), stars: z.int().min(0).max(5).default(3) }),
-    store: library.memoryStore(),
+    // Tables have no column for properties that the schema does not name.
+    schema: build.openStore ? Note.extend({ more: z.json().optional() }) : Note.loose(),
+    store: openStore('notes'),
     requirePrecondition: true,
     hooks: {
       before({ operation, value }) {
@@ -88,7 +95,7 @@ function open({ library, dialects, z }: Build): Served {
   const photos = defineCollection({
     name: 'photos',
     schema: z.object({ title: z.string(), photo: blob({ accept: ['image/*', 'text/plain'] }) }),
-    store: library.memoryStore(),
+    store: openStore('photos'),
     id: 'integer',
     blobs: library.memoryBlobs(),
   })
@@ -101,12 +108,17 @@ function open({ library, dialects, z }: Build): Served {
 }
 
 /** Two schemes, scopes, row policies, a limit that is reached. */
-function guarded({ library, z }: Build): Served {
+function guarded({
+  library,
+  z,
+  openStore = () => library.memoryStore(),
+  rateLimit = 60,
+}: Build): Served {
   const { basic, defineApi, defineCollection } = library
   const cars = defineCollection({
     name: 'cars',
     schema: carOf(z).extend({ owner: z.string().default('ann') }),
-    store: library.memoryStore(),
+    store: openStore('cars'),
     id: 'integer',
     indexes: ['owner', 'color'],
     unique: [['owner', 'plate']],
@@ -116,7 +128,7 @@ function guarded({ library, z }: Build): Served {
   const options = defineCollection({
     name: 'options',
     schema: z.object({ car_id: z.int(), name: z.string() }),
-    store: library.memoryStore(),
+    store: openStore('options'),
     id: 'integer',
     parents: { car_id: 'cars' },
     access: { default: ['options:all'] },
@@ -132,7 +144,7 @@ function guarded({ library, z }: Build): Served {
       }),
       new KeyScheme(),
     ],
-    rateLimit: { policies: [{ limit: 60, window: 60 }] },
+    rateLimit: { policies: [{ limit: rateLimit, window: 60 }] },
     cors: { origins: ['https://app.test'], credentials: true },
     clientAddress: () => '127.0.0.1',
     trustProxy: 1,
@@ -140,9 +152,9 @@ function guarded({ library, z }: Build): Served {
 }
 
 /** Two versions on one store, one deprecated, under a fixed address. */
-function versioned({ library, z }: Build): Served {
+function versioned({ library, z, openStore = () => library.memoryStore() }: Build): Served {
   const { defineApi, defineCollection } = library
-  const store = library.memoryStore()
+  const store = openStore('cars')
   const common = { name: 'cars', store, id: 'integer', cacheControl: 'max-age=60' } as const
   const one = defineCollection({
     ...common,
@@ -155,7 +167,7 @@ function versioned({ library, z }: Build): Served {
   const logs = defineCollection({
     name: 'logs',
     schema: z.object({ line: z.string(), level: z.enum(['info', 'warn']).nullable() }),
-    store: library.memoryStore(),
+    store: openStore('logs'),
     id: 'integer',
     idField: 'identifier',
     timestamps: false,

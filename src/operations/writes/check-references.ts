@@ -4,7 +4,7 @@ import { type Awaitable, type Item, isUuid, type Json } from '../../base/values.
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { ReferenceConflictError } from '../../store/errors.ts'
+import { ReferenceConflictError, UniqueError } from '../../store/errors.ts'
 import type { Id } from '../../store/store.ts'
 import { isKnown } from '../calls/authorize.ts'
 import type { OperationContext } from '../calls/context.ts'
@@ -105,6 +105,16 @@ interface NamedItem {
   readonly value: Json
 }
 
+/** Whether a reference names the item itself, whose id its client chooses: it is there once it is written. */
+export function isOwnId(
+  { store, shape }: CollectionDefinition,
+  values: Item,
+  parent: CollectionDefinition,
+  id: Id | undefined,
+): boolean {
+  return id !== undefined && parent.store === store && values[shape.identity.name] === id
+}
+
 /**
  * Refuses values that name a new item which does not exist. What the client named, and not a hook, it must be
  * allowed to read.
@@ -123,6 +133,7 @@ function checkReferences(
     const value = values[field] ?? null
     if (value === null || value === current?.item[field] || !applies(field)) continue
     const id = parseId(parent, String(value))
+    if (isOwnId(call.target.collection, values, parent, id)) continue
     if (id === undefined || !trusts(field, parent, id)) named.push({ field, parent, id, value })
   }
   return named.length === 0 ? undefined : requireFound(write, named)
@@ -161,8 +172,8 @@ export async function guardReferences(
   try {
     return await runSteps(steps, write)
   } catch (error) {
-    // No database tells for certain which reference names nothing.
-    if (error instanceof ReferenceConflictError)
+    // No database tells for certain which reference names nothing, and some look at unique values first.
+    if (error instanceof ReferenceConflictError || error instanceof UniqueError)
       await checkReferences(write, values ?? {}, () => true)
     throw error
   }

@@ -7,7 +7,7 @@ import { findSet, MAX_SET } from '../../store/sets.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findVisible } from '../calls/items.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
-import { unknownReference } from './check-references.ts'
+import { isOwnId, unknownReference } from './check-references.ts'
 import { type ItemIssue, type Many, throwLocated } from './many.ts'
 
 /** Finds the items that all of them refer to, each once. @throws HttpError 400 */
@@ -21,8 +21,10 @@ export async function requireAllReferences(
   for (const [field, { collection: parent }] of collection.targets) {
     const finder = new ReferenceFinder(call, parent, transaction)
     const named = writes.flatMap(({ values, checked, current }, at) => {
-      const value = (values ?? checked)?.[field] ?? null
+      const item = values ?? checked ?? {}
+      const value = item[field] ?? null
       if (value === null || value === current?.item[field]) return []
+      if (isOwnId(collection, item, parent, parseId(parent, String(value)))) return []
       return [{ at, value, byClient: value === checked?.[field] }]
     })
     await finder.prepare(named.map(({ value }) => value))
