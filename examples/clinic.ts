@@ -19,8 +19,7 @@ import { openStores } from './stores.ts'
 type Claims = { readonly tenant: string; readonly email: string }
 type Member = Principal<Claims>
 const { defineCollection } = withPrincipal<Claims>()
-const [database = 'clinic.db'] = process.argv.slice(2)
-const { storeFor, close } = await openStores(database, ':memory:')
+const { storeFor, close } = await openStores(process.argv[2] ?? 'clinic.db', ':memory:')
 
 const Role = z.enum(['desk', 'doctor', 'manager'])
 const Text = z.string().min(1).max(2000)
@@ -121,12 +120,11 @@ const visits = defineCollection({
       output: 'item',
       async run({ item, input, update, collection }) {
         if (item.status === 'done') throw new HttpError(409, 'This visit is done already')
-        const { cents, diagnosis } = input
-        await collection(invoices).create({ visit_id: item.id, cents })
+        await collection(invoices).create({ visit_id: item.id, cents: input.cents })
         const { email: to } = await collection(patients).read(item.patient_id)
-        const text = `Your bill: ${(cents / 100).toFixed(2)} €`
+        const text = `Your bill: ${(input.cents / 100).toFixed(2)} €`
         if (to) await collection(outbox).create({ to, text })
-        return update({ status: 'done', diagnosis })
+        return update({ status: 'done', diagnosis: input.diagnosis })
       },
     },
   },

@@ -260,7 +260,10 @@ interface Problem {
   readonly resolutionKind?: string
 }
 
-/** What the package may take on a disk, with its dependencies but without zod, in bytes. */
+/**
+ * What the package may take on a disk, with its dependencies but without zod, in bytes. Each line of `src` is in it twice, since
+ * maps lead to the sources. 0.4 MB came with transactions that tell what the database keeps, exact numbers, and bounds.
+ */
 const MAX_INSTALLED = 7_600_000
 
 test('the installed size is within its limit', async () => {

@@ -141,7 +141,9 @@ test('no read is older than the last acknowledged write before it began', async 
     const { done, wrong, kinds } = await readBesideWrites(store, { operations: 10_000, seed: 34 })
     expect(wrong).toEqual([])
     expect(done).toBe(10_000)
-    // How many are aborted depends on how quick the machine is.
-    for (const count of Object.values(kinds)) expect(count).toBeGreaterThan(10)
+    const { aborted, ...others } = kinds
+    for (const count of Object.values(others)) expect(count).toBeGreaterThan(100)
+    // A read that is done before its time cannot be aborted: how many are depends on how quick the machine is.
+    expect(aborted).toBeGreaterThan(10)
   })
 })
