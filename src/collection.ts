@@ -333,7 +333,9 @@ function buildShape(options: Declaration): Shape {
   const { parents, references, relation, unique = [], indexes = [] } = options
   const searched = readSearchOption(options)
   const roles = Object.entries(options.fields ?? {})
-  const readOnly = roles.filter(([, role]) => role === 'readOnly').map(([property]) => property)
+  const named = (wanted: string) =>
+    roles.filter(([, role]) => role === wanted).map(([property]) => property)
+  const [readOnly, writeOnly] = [named('readOnly'), named('writeOnly')]
   const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => {
       const paths = typeof set === 'string' ? [set] : set
@@ -360,6 +362,7 @@ function buildShape(options: Declaration): Shape {
     ...(buildField(schema, 'output').open && { open: true }),
     ...(searched?.fold && { search: searched.fields }),
     ...(readOnly.length > 0 && { readOnly }),
+    ...(writeOnly.length > 0 && { writeOnly }),
   }
   return Object.freeze(shape)
 }

@@ -31,6 +31,7 @@ export const STORES: readonly string[] = named([
   'include/include',
   'include/rights',
   'include/worlds',
+  'live/log',
   'properties/paging',
   'questions/count-by',
   'questions/groups',

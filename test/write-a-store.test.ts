@@ -52,6 +52,7 @@ const NO_MORE = [
   'deleteAll',
   'relate',
   'listEach',
+  'changes',
 ].map(each => `The store has no ${each}`)
 
 let files = 0

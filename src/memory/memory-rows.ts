@@ -8,6 +8,7 @@ import { indexesOf } from '../store/shapes.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
 import { UniqueValues } from '../store/unique-values.ts'
 import { assemble, findNextDate } from '../store/written.ts'
+import type { ChangeLog } from './change-log.ts'
 import { MemoryIndex } from './memory-index.ts'
 import type { Source } from './memory-select.ts'
 
@@ -20,6 +21,8 @@ export class MemoryRows {
   readonly clock: () => number
   /** The last id that the store has made. */
   last: Id | undefined
+  /** Notes changes; absent until somebody looks at them. */
+  log: ChangeLog | undefined
   readonly #rows = new Map<Id, Stored>()
   #shape: Shape
   #source: Source
@@ -74,6 +77,7 @@ export class MemoryRows {
     const row = this.build(id, values, undefined)
     this.#claimUniques(undefined, row)
     this.#add(row)
+    this.log?.add({ id, after: row.item })
     if (id !== values[identity.name]) this.last = id
     return row
   }
@@ -83,6 +87,7 @@ export class MemoryRows {
     const row = this.build(before.id, values, before)
     this.#claimUniques(before.item, row)
     this.#replace(before, row)
+    this.log?.add({ id: row.id, before: before.item, after: row.item })
     return row
   }
 
@@ -90,6 +95,7 @@ export class MemoryRows {
     for (const index of this.#source.indexes) index.remove(row)
     for (const unique of this.#uniques) unique.replace(row.item, undefined, row.id)
     this.#source.revision++
+    this.log?.add({ id: row.id, before: row.item })
     return this.#rows.delete(row.id)
   }
 
@@ -97,6 +103,7 @@ export class MemoryRows {
   undoUpdate(row: Stored, before: Stored): void {
     for (const unique of this.#uniques) unique.replace(row.item, before.item, row.id)
     this.#replace(row, before)
+    this.log?.add({ id: row.id, before: row.item, after: before.item })
   }
 
   /** Applies what a transaction has changed; never fails. */
@@ -105,7 +112,11 @@ export class MemoryRows {
       const row = this.#rows.get(id)
       if (row) this.remove(row)
     }
-    for (const row of changes.values()) if (row) this.#restore(row)
+    for (const row of changes.values()) {
+      if (!row) continue
+      this.#restore(row)
+      this.log?.add({ id: row.id, after: row.item })
+    }
   }
 
   /** Makes the next state of an item. */

@@ -3,6 +3,7 @@
 
 import type { Awaitable, Item, Json } from '../base/values.ts'
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
+import type { StoreChanges } from '../store/changes.ts'
 import { UnavailableError } from '../store/errors.ts'
 import { createIdempotencyRecords } from '../store/idempotency.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
@@ -24,6 +25,7 @@ import {
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { buildAnswer } from '../store/written.ts'
+import type { ChangeLog } from './change-log.ts'
 import { copyFrozen, MemoryRows } from './memory-rows.ts'
 import {
   countSelection,
@@ -183,6 +185,13 @@ export class MemoryStore implements Store {
     this.#complete(key, answer, options)
   }
 
+  /** By closures: it may be looked at before the store belongs to a collection. */
+  readonly changes: StoreChanges = {
+    position: async () => (await this.#openLog()).position(),
+    read: async after => (await this.#openLog()).read(after),
+    listen: wake => this.#open().log?.listen(wake) ?? (() => {}),
+  }
+
   readonly transaction = runMemoryTransaction
 
   readonly close = async (): Promise<void> => {
@@ -199,6 +208,14 @@ export class MemoryStore implements Store {
     if (this.#closed) throw new UnavailableError('The store is closed')
     if (!this.#rows) throw new TypeError('The store belongs to no collection yet')
     return this.#rows
+  }
+
+  /** Notes changes from now on. */
+  async #openLog(): Promise<ChangeLog> {
+    const { ChangeLog } = await import('./change-log.ts')
+    const rows = this.#open()
+    rows.log ??= new ChangeLog()
+    return rows.log
   }
 
   /** Runs work at once, without a promise, unless a transaction has to end before. */

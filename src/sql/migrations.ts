@@ -2,6 +2,7 @@
 
 import { ANYTHING, checkOptions } from '../options.ts'
 import type { Shape } from '../store/store.ts'
+import { changeStatements } from './changes/log-sql.ts'
 import type { DatabaseName } from './databases/database.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { print } from './databases/sql-text.ts'
@@ -22,16 +23,18 @@ import { TableMapping } from './table/table-mapping.ts'
  */
 export function createTableSql(
   shape: Shape,
-  options: TableMappingOptions & { readonly database?: DatabaseName | undefined } = {},
+  options: TableMappingOptions &
+    Pick<SqlStoreOptions, 'changes'> & { readonly database?: DatabaseName | undefined } = {},
 ): string[] {
   if (!(shape.fields instanceof Map)) {
     throw new TypeError(`createTableSql takes the shape of a collection: ${shape.name}.shape`)
   }
   // The options of the store may be passed as they are.
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
-  const { database = 'sqlite', table, columns, version } = options
+  const { database = 'sqlite', table, columns, version, changes } = options
   const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
   const statements = [...tableStatements(mapping), ...extraStatements(mapping)]
+  if (changes) statements.push(...changeStatements(mapping))
   return statements.map(each => print(each, mapping.database).sql)
 }
 

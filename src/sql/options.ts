@@ -1,6 +1,15 @@
 // The options of `sqlStore`.
 import type { Kysely } from 'kysely'
-import { BOOLEAN, FUNCTION, having, needed, oneOf, type Rules, wholeFrom } from '../options.ts'
+import {
+  BOOLEAN,
+  FUNCTION,
+  having,
+  isPlain,
+  needed,
+  oneOf,
+  type Rules,
+  wholeFrom,
+} from '../options.ts'
 import type { DatabaseName } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
 import { TABLE_MAPPING_RULES, type TableMappingOptions } from './table/mapping-options.ts'
@@ -57,6 +66,12 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    */
   readonly maxScan?: number | undefined
   /**
+   * Whether triggers log each change of the table, of whatever program, for live lists (`live: true`): see docs/live.md. With
+   * `create` or `migrate` they are made at first use, and otherwise by {@link createTableSql}. `keep` is how long the log is
+   * kept, at least, in milliseconds, default a day; no more than 1,000,000 rows are. Default false.
+   */
+  readonly changes?: boolean | { readonly keep?: number | undefined } | undefined
+  /**
    * The time in milliseconds since 1970. Default `Date.now`, and for idempotency keys the clock of the database.
    */
   readonly clock?: (() => number) | undefined
@@ -64,6 +79,8 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
 
 /** The options of a store, but for its database. */
 export type TableOptions = Omit<SqlStoreOptions<never>, 'db'>
+
+const KEEP = wholeFrom(1000)
 
 export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,
@@ -79,5 +96,12 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   maxScan: wholeFrom(1),
   rememberTotals: BOOLEAN,
   databaseMessages: BOOLEAN,
+  changes: {
+    wanted: 'true, false, or { keep } in milliseconds',
+    fits: value =>
+      typeof value === 'boolean' ||
+      (isPlain(value) &&
+        Object.entries(value).every(([name, each]) => name === 'keep' && KEEP.fits(each))),
+  },
   clock: FUNCTION,
 }

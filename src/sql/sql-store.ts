@@ -15,6 +15,9 @@ import {
   throwIfAborted,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
+import { followChanges } from './changes/follow.ts'
+import { FollowedSession } from './changes/followed-session.ts'
+import type { ChangedTable } from './changes/table-changes.ts'
 import type { SqlDatabase } from './databases/database.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
@@ -170,6 +173,7 @@ abstract class TableCalls {
 }
 
 class SqlStore extends TableCalls implements Store {
+  readonly changes: Store['changes']
   readonly #options: TableOptions
   readonly #sql: SqlDatabase
   readonly #session: Session
@@ -182,12 +186,15 @@ class SqlStore extends TableCalls implements Store {
   #running = 0
   #onIdle = () => {}
   #closed = false
+  /** The name of the table in the log of changes. */
+  #logged = ''
 
   constructor(shared: SharedDatabase, sql: SqlDatabase, options: TableOptions) {
     super(shared, options.version === false)
     this.#options = options
     this.#sql = sql
-    this.#session = new Session(shared, sql, options.timeout)
+    this.#session = new (options.changes ? FollowedSession : Session)(shared, sql, options.timeout)
+    if (options.changes) this.changes = followChanges(shared, () => this.#followTable())
     keepTransactions(this)
     registerRelated(this, {
       references: this.#references,
@@ -271,9 +278,26 @@ class SqlStore extends TableCalls implements Store {
     const opened = await openTable(shape, this.#session, this.#sql, this.#options, keys)
     for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
     setMapping(this, opened.mapping)
+    if (this.#options.changes) {
+      const { setUpLog } = await import('./changes/set-up.ts')
+      this.#logged = await setUpLog(opened.mapping, this.#session, this.#options)
+    }
     // Another collection may be attached by now.
     if (shape === this.#shape) this.#table = opened
     return opened
+  }
+
+  async #followTable(): Promise<ChangedTable> {
+    const { mapping } = await this.openTable()
+    const { changes } = this.#options
+    return {
+      mapping,
+      name: this.#logged,
+      session: this.#session,
+      shared: this.database,
+      keep: typeof changes === 'object' ? changes.keep : undefined,
+      find: ids => this.getMany(ids),
+    }
   }
 
   #forgetTable(): void {

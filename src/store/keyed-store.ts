@@ -82,6 +82,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     update: (id, version, values, options) =>
       keyWrite(options, inner => store.update(id, version, values, inner)),
     delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
+    ...(store.changes && { changes: store.changes }),
     ...(store.countBy && { countBy: store.countBy.bind(store) }),
     ...(store.getMany && { getMany: store.getMany.bind(store) }),
     ...(store.listEach && { listEach: store.listEach.bind(store) }),

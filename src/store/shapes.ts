@@ -19,9 +19,11 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
   const createdAt = one.createdAt ?? other.createdAt
   const updatedAt = one.updatedAt ?? other.updatedAt
-  const readOnly = [...(one.readOnly ?? []), ...(other.readOnly ?? [])].filter(name =>
-    [one, other].every(each => !each.fields.has(name) || each.readOnly?.includes(name)),
-  )
+  const [readOnly, writeOnly] = (['readOnly', 'writeOnly'] as const).map(role =>
+    [...(one[role] ?? []), ...(other[role] ?? [])].filter(name =>
+      [one, other].every(each => !each.fields.has(name) || each[role]?.includes(name)),
+    ),
+  ) as [string[], string[]] // one for each
   return {
     name: one.name,
     identity: one.identity,
@@ -39,6 +41,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
       search: [...new Set([...(one.search ?? []), ...(other.search ?? [])])],
     }),
     ...(readOnly.length > 0 && { readOnly: [...new Set(readOnly)] }),
+    ...(writeOnly.length > 0 && { writeOnly: [...new Set(writeOnly)] }),
   }
 }
 

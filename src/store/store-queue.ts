@@ -32,7 +32,7 @@ export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'database', { enumerable: false })
   Object.defineProperty(store, 'transaction', { enumerable: false })
   // A copy may have its own `list`, `create`, `update` or `delete`, which these would pass by.
-  for (const name of ['getMany', 'listEach', 'createAll', 'updateAll', 'deleteAll'])
+  for (const name of ['getMany', 'listEach', 'createAll', 'updateAll', 'deleteAll', 'changes'])
     Object.defineProperty(store, name, { enumerable: false })
 }
 

@@ -5,6 +5,7 @@ import type { Path } from '../base/paths.ts'
 import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
+import type { StoreChanges } from './changes.ts'
 import type { Group, Grouping } from './groups.ts'
 import type { IdempotencyRecord } from './idempotency-record.ts'
 import type { FilterSet, Selection } from './selection.ts'
@@ -53,6 +54,8 @@ export interface Shape {
   readonly search?: readonly string[] | undefined
   /** The names of the read-only fields, whose values no client sends; absent where there are none. */
   readonly readOnly?: readonly string[] | undefined
+  /** The names of the write-only fields, which no answer has: a log of changes leaves them out. */
+  readonly writeOnly?: readonly string[] | undefined
 }
 
 /** A field whose values are ids of the items of another store in the same database, and what their deletion does. */
@@ -178,6 +181,8 @@ export interface Store {
   readonly database?: object | undefined
   /** Whether a version is a hash of the values alone: then a tag tells who guesses them. Default false. */
   readonly hashesValues?: boolean | undefined
+  /** What has changed; absent where the store cannot tell. */
+  readonly changes?: StoreChanges | undefined
 
   /**
    * Called at definition, once for each collection on this store; several may share it where they
@@ -190,9 +195,7 @@ export interface Store {
   /**
    * Called by `defineApi` with the references of all versions, for a database that keeps them itself.
    * @throws TypeError for another store or `onDelete` of a field than before.
-   * @example
-   * const cars = memoryStore()
-   * store.relate?.([{ field: 'car_id', store: cars, onDelete: 'cascade' }])
+   * @example store.relate?.([{ field: 'parent_id', store, onDelete: 'cascade' }])
    */
   relate?(references: readonly StoreReference[]): void
 
@@ -217,8 +220,7 @@ export interface Store {
   get(id: Id, options?: StoreOptions): Awaitable<Stored | undefined>
 
   /**
-   * Finds a slice of a selection with its total, both of one moment; where the slice is empty the total may be of a
-   * moment later. `limit` 0 gives no items.
+   * Finds a slice of a selection with its total, both of one moment; of an empty slice it may be later. `limit` 0: no items.
    * @example const { items, total } = await store.list(all, { limit: 25, offset: 0 }, 'exact')
    */
   list(
@@ -268,9 +270,8 @@ export interface Store {
   create(values: Item, options?: StoreWriteOptions): Awaitable<Stored>
 
   /**
-   * Replaces the values of an item, if it is still at this version, in one step.
+   * Replaces the values of an item, if it is still at this version, in one step. `undefined` if it is not.
    * @param options.idempotencyKey as of `create`; it stays claimed where nothing is changed.
-   * @returns `undefined` where the item was changed or deleted meanwhile.
    * @throws as `create` does.
    * @example const green = await store.update(red.id, red.version, { color: 'green' })
    */
@@ -290,7 +291,7 @@ export interface Store {
   delete(id: Id, version: string, options?: StoreWriteOptions): Awaitable<boolean>
 
   /**
-   * Finds items by their ids, at most 500. Without this and the next three, it is done one by one.
+   * Finds items by their ids, at most 500. Without this and the next three it is done one by one.
    * @returns an item for each id, in their order; `undefined` where there is none.
    * @example const [first, second] = (await store.getMany?.([1, 2])) ?? []
    */

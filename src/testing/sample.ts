@@ -37,7 +37,8 @@ export type CheckGroup = readonly [
     | 'createAll'
     | 'updateAll'
     | 'deleteAll'
-    | 'relate',
+    | 'relate'
+    | 'changes',
 ]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

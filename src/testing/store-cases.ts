@@ -2,6 +2,7 @@
 //   for (const { name, run } of storeCases(() => myStore())) test(name, run)
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
+import { CHANGES } from './changes.ts'
 import { EACH } from './each.ts'
 import { FILTERING } from './filtering.ts'
 import { GROUPING } from './grouping.ts'
@@ -34,6 +35,7 @@ const CASES = [
   ...EACH,
   ...REFERENCES,
   ...TRANSACTIONS,
+  ...CHANGES,
 ].flatMap(([ids, checks, needs]) =>
   Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
 )
@@ -41,7 +43,7 @@ const CASES = [
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
- * without `transaction` has none, nor must it have `countBy`, `getMany`, `listEach`, `createAll`, `updateAll`, `deleteAll` and `relate`: those cases are skipped. Not tried: what outlives
+ * without `transaction` has none, nor must it have `countBy`, `getMany`, `listEach`, `createAll`, `updateAll`, `deleteAll`, `relate` and `changes`: those cases are skipped. Not tried: what outlives
  * the process, what `close` frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but
  * of a stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call; its methods are replaced by recording ones.

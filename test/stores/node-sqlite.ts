@@ -13,7 +13,7 @@ async function open() {
   const database = nodeSqlite(new DatabaseSync(':memory:'))
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
   await prepareSqlite(db)
-  return sqlStore({ db, create: true })
+  return sqlStore({ db, create: true, changes: true })
 }
 
 const failed: string[] = []

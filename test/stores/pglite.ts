@@ -15,7 +15,7 @@ let tables = 0
 const failed: string[] = []
 let passed = 0
 for (const { name, run } of storeCases(() =>
-  sqlStore({ db, table: `cases_${++tables}`, create: true }),
+  sqlStore({ db, table: `cases_${++tables}`, create: true, changes: true }),
 )) {
   try {
     await run()

@@ -69,7 +69,8 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
     beforeAll(() => {
       db = open({ reuse }).db
     })
-    const make = () => sqlStore({ db, table: `pooled_${reuse}_${++tables}`, create: true })
+    const make = () =>
+      sqlStore({ db, table: `pooled_${reuse}_${++tables}`, create: true, changes: true })
     testCases(storeCases(make))
 
     test('aborted lists end no statement of others, and leave them no setting', async () => {

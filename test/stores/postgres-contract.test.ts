@@ -7,7 +7,8 @@ import { testCases } from './test-cases.ts'
 usePostgres()
 
 let tables = 0
-const make = () => sqlStore({ db: openPostgres(), table: `cases_${++tables}`, create: true })
+const make = () =>
+  sqlStore({ db: openPostgres(), table: `cases_${++tables}`, create: true, changes: true })
 
 describe('PostgreSQL', () => {
   testCases(storeCases(make))

@@ -4,3 +4,5 @@
 export const SEQUENCES = 'rest_sequences'
 /** Claimed and answered idempotency keys of each table. */
 export const IDEMPOTENCY = 'rest_idempotency'
+/** The log of changes. Its row 0 has the random name of the log as `id`, and how far it is pruned as `before`. */
+export const LOG = 'rest_changes'

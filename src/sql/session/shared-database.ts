@@ -21,6 +21,8 @@ export interface SharedDatabase {
   /** How many transactions run, or wait for their turn. */
   transactions: number
   readonly queue: TransactionQueue
+  /** Called after each write: by who follows changes. */
+  listeners?: Set<() => void>
   /** The last transaction that makes tables. */
   setUps: Promise<unknown>
   readonly slowReads: SlowReads

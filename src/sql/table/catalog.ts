@@ -171,10 +171,15 @@ function listTriggers(row: Row | undefined): readonly FoundTrigger[] {
   return JSON.parse(String(row?.triggers ?? null)) ?? []
 }
 
+/** Whether a trigger logs changes, for live lists: it leaves the row as it is. */
+function isLogTrigger(name: string): boolean {
+  return /_rest_changes(?:_[a-f\d]{8})?_?(?:insert|update|move|delete)?$/i.test(name)
+}
+
 /** Lists the writes that fire triggers which the library did not make. */
 function listFired(row: Row | undefined, { trigger: own }: TableMapping): readonly string[] {
   const foreign = listTriggers(row).filter(
-    ({ name, text }) => name !== own?.name || !own.texts.includes(text),
+    ({ name, text }) => (name !== own?.name || !own.texts.includes(text)) && !isLogTrigger(name),
   )
   return foreign.flatMap(({ text, events }) => {
     if (events) return events

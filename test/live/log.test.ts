@@ -1,0 +1,280 @@
+// The log of changes in SQL: what other programs do is in it as the store reads it, and tables that cannot have one are
+// refused.
+import { CompiledQuery, type Kysely } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineCollection } from '../../src/index.ts'
+import { createTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
+import type { Change } from '../../src/store/changes.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openPostgres, postgres, usePostgres } from '../stores/postgres.ts'
+import { ask } from '../stores/postgres-server.ts'
+import { by } from '../stores/selections.ts'
+import { newTable } from '../stores/several.ts'
+import { openDatabase } from '../stores/sqlite.ts'
+
+usePostgres()
+
+const DATABASES = {
+  PostgreSQL: async () => openPostgres(),
+  SQLite: () => openDatabase(),
+} satisfies Record<string, () => Promise<Kysely<unknown>>>
+type Name = keyof typeof DATABASES
+const NAMES = Object.keys(DATABASES) as Name[]
+
+const schema = z.object({
+  name: z.string(),
+  price: z.number().nullable().default(null),
+  day: z.iso.date().optional(),
+  sold: z.boolean().default(false),
+  extra: z.json().optional(),
+  secret: z.string().default('s'),
+})
+
+/** A store of cars, and a connection of another program beside it. */
+async function open(name: Name, options: Partial<SqlStoreOptions> = {}) {
+  const db = options.db ?? (await DATABASES[name]())
+  const table = options.table ?? newTable()
+  const store = sqlStore({ create: true, changes: true, ...options, db, table })
+  const { shape } = defineCollection({
+    name: 'cars',
+    id: 'integer',
+    schema,
+    store,
+    fields: { secret: 'writeOnly' },
+  })
+  const say = async (text: string) =>
+    (
+      await db.executeQuery<Record<string, unknown>>(
+        CompiledQuery.raw(text.replaceAll('TABLE', `"${table}"`)),
+      )
+    ).rows
+  return { db, table, store, shape, say }
+}
+
+async function readAll(store: Store, from: string): Promise<Change[]> {
+  const all: Change[] = []
+  for (let position = from; ; ) {
+    const read = await store.changes?.read(position, 50)
+    if (!read || read === 'gone') throw new Error(String(read))
+    all.push(...read.changes)
+    position = read.position
+    if (read.current) return all
+  }
+}
+
+const start = async (store: Store) => String(await store.changes?.position())
+
+async function list(store: Store) {
+  const page = await store.list({ where: [], sort: by('') }, { limit: 1000, offset: 0 }, 'none')
+  return new Map(page.items.map(({ id, item: { secret, ...item } }) => [id, item]))
+}
+
+/** What changes leave. */
+function fold(changes: readonly Change[]) {
+  const left = new Map<unknown, unknown>()
+  for (const { id, after } of changes) {
+    if (after) left.set(id, after)
+    else left.delete(id)
+  }
+  return left
+}
+
+describe.each(NAMES)('%s', name => {
+  const insert = `insert into TABLE (id, name, price, sold, secret, created_at, updated_at, version)`
+  const row = (id: number, price = '1.5', sold = name === 'SQLite' ? '1' : 'true') =>
+    `(${id}, 'a', ${price}, ${sold}, 's', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', 'v')`
+
+  test('writes of other programs are logged as the store reads them', async () => {
+    const { store, say } = await open(name)
+    const position = await start(store)
+    await say(`${insert} values ${row(1)}, ${row(2, '0.1 + 0.2')}, ${row(3, 'null')}`)
+    await say(`update TABLE set name = 'it''s "b"\n\u{1F600}', day = '2024-02-29' where id = 2`)
+    await say(`update TABLE set extra = '{"a":[1,null,"x"]}' where id = 1`)
+    await say('update TABLE set id = 9 where id = 3')
+    await say("update TABLE set secret = 't' where id = 1")
+    await say('delete from TABLE where id = 2')
+    const changes = await readAll(store, position)
+    expect(fold(changes)).toEqual(await list(store))
+    expect(JSON.stringify(changes)).not.toContain('secret')
+    expect(changes.filter(({ id }) => id === 3).map(({ after }) => after?.name)).toEqual([
+      'a',
+      undefined,
+    ])
+  })
+
+  test('numbers are logged with all their digits', async () => {
+    const { store } = await open(name)
+    const position = await start(store)
+    const prices = [5e-324, 1.7976931348623157e308, -0.1, 1e21, 2 ** 53, 123456789.12345679]
+    for (let at = 0; at < 200; at++) prices.push(((at * 7919) % 1013) / 997 / 3 ** (at % 40))
+    for (const price of prices) await store.create({ name: 'n', price, secret: 's', sold: false })
+    expect(fold(await readAll(store, position))).toEqual(await list(store))
+  })
+
+  test('a trigger that changes the row once more is logged as it left the row', async () => {
+    const { store, say, table } = await open(name)
+    await store.open?.()
+    if (name === 'SQLite') {
+      await say(
+        `create trigger z_touch after update on TABLE when new.price is 1 begin update TABLE set price = 2 where id = new.id; end`,
+      )
+    } else {
+      await say(
+        `create function touch_${table}() returns trigger language plpgsql as $$ begin if new.price = 1 then update TABLE set price = 2 where price = 1; end if; return null; end $$`,
+      )
+      await say(
+        `create trigger a_touch after update on TABLE for each row execute function touch_${table}()`,
+      )
+    }
+    const position = await start(store)
+    await say(`${insert} values ${row(1)}, ${row(2)}, ${row(3)}`)
+    await say('update TABLE set price = 1')
+    expect(fold(await readAll(store, position))).toEqual(await list(store))
+    expect([...(await list(store)).values()].map(({ price }) => price)).toEqual([2, 2, 2])
+  })
+
+  test('what a foreign key deletes is logged', async () => {
+    const { store, say } = await open(name)
+    await store.open?.()
+    const parents = newTable()
+    await say(`create table ${parents} (id integer primary key)`)
+    await say(
+      `alter table TABLE add column parent_id integer references ${parents} (id) on delete cascade`,
+    )
+    await say(`insert into ${parents} values (1)`)
+    await say(`${insert} values ${row(1)}, ${row(2)}`)
+    await say('update TABLE set parent_id = 1 where id = 2')
+    const position = await start(store)
+    await say(`delete from ${parents}`)
+    expect(await readAll(store, position)).toMatchObject([{ id: 2, after: undefined }])
+  })
+
+  test('a log that is pruned is gone for those who are too far behind', async () => {
+    const { store } = await open(name, { changes: { keep: 1000 } })
+    const old = await start(store)
+    await store.create({ name: 'n', secret: 's', sold: false })
+    const { LogReader } = await import('../../src/sql/changes/log-reader.ts')
+    const { Session } = await import('../../src/sql/session/session.ts')
+    const { DATABASES: all } = await import('../../src/sql/databases/databases.ts')
+    const database = name === 'SQLite' ? all.sqlite : all.postgres
+    const session = new Session(Object(store).database, database, undefined)
+    const position = (await store.changes?.read(old, 9)) ?? 'gone'
+    if (position === 'gone') throw new Error(position)
+    await new LogReader(session, database, 1000).prune(-3600)
+    expect(await store.changes?.read(old, 9)).toBe('gone')
+    expect(await store.changes?.read(position.position, 9)).toMatchObject({ changes: [] })
+    await store.create({ name: 'm', secret: 's', sold: false })
+    expect((await readAll(store, position.position)).map(({ after }) => after?.name)).toEqual(['m'])
+  })
+
+  test('a process with more columns logs them, and one with fewer reads what it knows', async () => {
+    const { db, table, store, say } = await open(name)
+    await store.open?.()
+    const wide = sqlStore({ db, table, migrate: true, changes: true })
+    const { shape } = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: schema.extend({ color: z.string().default('red') }),
+      store: wide,
+      fields: { secret: 'writeOnly' },
+    })
+    expect(shape.fields.has('color')).toBe(true)
+    await wide.open?.()
+    const position = await start(store)
+    const created = await wide.create({ name: 'n', secret: 's', sold: false, color: 'blue' })
+    expect((await readAll(wide, position)).map(({ after }) => after?.color)).toEqual(['blue'])
+    expect((await readAll(store, position)).map(({ after }) => after?.name)).toEqual(['n'])
+    const again = await open(name, { db, table })
+    await again.store.open?.()
+    await say(`update TABLE set name = 'x' where id = ${created.id}`)
+    const last = (await readAll(wide, position)).at(-1)
+    expect(last).toMatchObject({ before: { color: 'blue' }, after: { color: 'blue', name: 'x' } })
+  })
+
+  test('tables whose changes nobody logs are refused when they are opened', async () => {
+    const { store, shape, say, db, table } = await open(name, { changes: false })
+    expect(store.changes).toBeUndefined()
+    await store.open?.()
+    const bare = sqlStore({ db, table, changes: true })
+    defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema,
+      store: bare,
+      fields: { secret: 'writeOnly' },
+    })
+    await expect(bare.open?.()).rejects.toThrow(
+      /createTableSql\(cars.shape, { .* changes: true }\)/,
+    )
+    const view = newTable()
+    await say(`create view "${view}" as select * from TABLE`)
+    const over = sqlStore({ db, table: view, changes: true, create: true, version: false })
+    defineCollection({ name: 'cars', id: 'integer', schema, store: over })
+    await expect(over.open?.()).rejects.toThrow(/cannot log its changes: it is no table/)
+    const database = name === 'SQLite' ? 'sqlite' : 'postgres'
+    for (const each of createTableSql(shape, { database, table, changes: true })) await say(each)
+    await bare.open?.()
+    expect(await start(bare)).toMatch(/^[\da-f]{32,40}-\d+$/)
+  })
+
+  test.each([[{ keep: 10 }], [{ keep: '1d' }], [{ keeps: 10_000 }], ['yes'], [1]])(
+    'changes: %j is a TypeError',
+    async changes => {
+      const options = { db: await DATABASES[name](), changes: changes as never }
+      expect(() => sqlStore(options)).toThrow(/changes must be true, false, or { keep }/)
+    },
+  )
+})
+
+test('a truncated table of PostgreSQL is gone for all who followed it', async () => {
+  const { store, say } = await open('PostgreSQL')
+  const position = await start(store)
+  await store.create({ name: 'n', secret: 's', sold: false })
+  await say('truncate TABLE')
+  expect(await store.changes?.read(position, 9)).toBe('gone')
+  expect(await readAll(store, await start(store))).toEqual([])
+})
+
+test('a role that may write the table alone is logged, and reads nothing of the log', async () => {
+  const { store, say, table } = await open('PostgreSQL')
+  const position = await start(store)
+  const role = `clerk_${table}`
+  await say(`create role ${role} login password 'p'`)
+  await say(`grant select, insert, update on TABLE to ${role}`)
+  const url = new URL(postgres().url)
+  url.username = role
+  url.password = 'p'
+  // A table of its own in the place of the log changes nothing.
+  const trap =
+    'create temp table rest_changes (seq int, name text, id text, before text, after text)'
+  const values = `(id, name, sold, secret, created_at, updated_at, version) values (1, 'a', true, 's', now(), now(), 'v')`
+  await ask(url.href, `${trap}; insert into "${table}" ${values}`)
+  expect((await readAll(store, position)).map(({ id }) => id)).toEqual([1])
+  await expect(ask(url.href, 'select * from public.rest_changes')).rejects.toThrow(/permission/)
+  await say(`grant select on rest_changes to ${role}`)
+  expect(await ask(url.href, 'select * from public.rest_changes')).toEqual([])
+  const own = openPostgres({ connectionString: url.href })
+  const other = sqlStore({ db: own, table, changes: true })
+  defineCollection({ name: 'cars', id: 'integer', schema, store: other })
+  await expect(other.open?.()).rejects.toThrow(/its role may not read rest_changes/)
+  await say(`drop owned by ${role}`)
+  await say(`drop role ${role}`)
+})
+
+test('a long transaction holds changes back, and none is lost', async () => {
+  const { store, table } = await open('PostgreSQL')
+  const position = await start(store)
+  const slow = openPostgres({ max: 1 })
+  const text = (each: string) => slow.executeQuery(CompiledQuery.raw(each))
+  await text('begin')
+  await text(
+    `insert into "${table}" (id, name, sold, secret, created_at, updated_at, version) values (7, 'slow', true, 's', now(), now(), 'v')`,
+  )
+  await store.create({ name: 'fast', secret: 's', sold: false })
+  const during = await store.changes?.read(position, 9)
+  expect(during).toMatchObject({ changes: [], position, current: false })
+  await text('commit')
+  const names = (await readAll(store, position)).map(({ after }) => after?.name)
+  expect(names.toSorted()).toEqual(['fast', 'slow'])
+})
