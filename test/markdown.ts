@@ -63,3 +63,16 @@ export function anchorsOf(markdown: string): Set<string> {
     ),
   )
 }
+
+/** Each heading of a document, with the first sentence below it. */
+export function sectionsOf(markdown: string): { heading: string; first: string }[] {
+  const prose = markdown.replace(/^```[\s\S]*?^```$/gm, '')
+  return prose
+    .split(/^#+ /m)
+    .slice(1)
+    .map(section => {
+      const [heading = '', ...lines] = section.split('\n')
+      const text = lines.join('\n').trim().replaceAll(/\s+/g, ' ')
+      return { heading, first: /^.*?[.:!?](?= |$)/.exec(text)?.[0] ?? text }
+    })
+}

@@ -109,6 +109,7 @@ export const HEAVY: readonly string[] = named([
   'formats/shapes',
   'formats/table',
   'formats/xml',
+  'frameworks',
   'global-scope',
   'guards/auth',
   'guards/hiding',
@@ -152,4 +153,5 @@ export const HEAVY: readonly string[] = named([
   'transaction-parts',
   'types',
   'write-a-store',
+  'testing-page',
 ])

@@ -110,7 +110,10 @@ afterAll(async () => {
 
 async function fileOf(block: Block): Promise<string> {
   const text = block.text.replace('.listen(3000', '.listen(Number(process.env.PORT)')
-  const name = block.text.includes('function fileStore(') ? 'file-store' : blocks.indexOf(block)
+  // Other blocks import these by their names.
+  const named = { 'file-store': 'function fileStore(', api: 'export function createApi(' }
+  const [name = blocks.indexOf(block)] =
+    Object.entries(named).find(([, text]) => block.text.includes(text)) ?? []
   const file = join(folder, `${name}.${block.language}`)
   await writeFile(file, text)
   return file
@@ -138,7 +141,7 @@ const typed = blocks.filter(({ language }) => language === 'ts')
 const serving = typed.filter(({ text }) => text.includes('.listen(3000'))
 
 describe('the TypeScript blocks run', () => {
-  // test/write-a-store.test.ts runs the one for vitest.
+  // test/write-a-store.test.ts and test/testing-page.test.ts run those for vitest.
   const finite = typed.filter(
     block => !serving.includes(block) && !/from 'vitest'/.test(block.text),
   )
