@@ -98,6 +98,7 @@ export function defineCollection<
   const References = None,
   Rows = never,
   Groups extends string = never,
+  Sql = unknown,
 >(
   options: CollectionOptions<
     N,
@@ -119,7 +120,8 @@ export function defineCollection<
     References,
     Rows,
     Principal,
-    Groups
+    Groups,
+    Sql
   >,
 ): Collection<
   Made<
@@ -140,7 +142,8 @@ export function defineCollection<
     Parents & Relation,
     References,
     Principal,
-    Groups
+    Groups,
+    Sql
   >
 >
 export function defineCollection(options: object): unknown {

@@ -34,6 +34,7 @@ export type DefineCollection<P extends BasePrincipal> = <
   const References = None,
   Rows = never,
   Groups extends string = never,
+  Sql = unknown,
 >(
   options: CollectionOptions<
     N,
@@ -55,7 +56,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     References,
     Rows,
     P,
-    Groups
+    Groups,
+    Sql
   >,
 ) => Collection<
   Made<
@@ -76,7 +78,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Parents & Relation,
     References,
     P,
-    Groups
+    Groups,
+    Sql
   >
 >
 

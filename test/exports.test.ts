@@ -490,6 +490,7 @@ test('rest-conventions/sql', async () => {
       "sqlStore",
       "type ColumnOptions",
       "type DatabaseName",
+      "type KyselyStore",
       "type NodeSqliteDatabase",
       "type PostgresClient",
       "type PostgresPool",

@@ -60,6 +60,7 @@ export const STORES: readonly string[] = named([
   'stores/postgres-contract',
   'stores/postgres-servers',
   'stores/refusals',
+  'stores/program-sql',
   'stores/reuse',
   'stores/sets',
   'stores/skew',

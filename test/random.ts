@@ -8,3 +8,12 @@ const TIMES = Number(process.env.RUNS ?? 1)
 export function runs(usual: number): number {
   return usual * TIMES
 }
+
+/** Numbers from 0 to 1, the same for the same seed: a linear congruential generator with the constants of glibc. */
+export function seeded(seed = SEED): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+    return state / 0x80000000
+  }
+}

@@ -215,13 +215,13 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     const values = { name: 'a', stock: 1, photo: { data: photo_data('one') } }
     const { id } = await api.collection(products).create(values)
     const [kept] = await keys()
-    const change = async (tx: Pick<typeof api, 'collection'>) => {
+    const change = async (tx: Parameters<Parameters<typeof api.transaction>[0]>[0]) => {
       await tx.collection('products').delete(id)
       await tx.collection('products').create({ ...values, photo: { data: photo_data('two') } })
       expect(await keys()).toHaveLength(2)
     }
     const undone = api.transaction(async tx => {
-      await change(tx as typeof api)
+      await change(tx)
       throw DECLINED
     })
     await expect(undone).rejects.toBe(DECLINED)
@@ -233,7 +233,7 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
     expect((await shown(3)).status).toBe(303)
     expect(await keys()).toHaveLength(1)
     expect(await keys()).not.toContain(kept)
-    await api.transaction(tx => change(tx as typeof api))
+    await api.transaction(tx => change(tx))
     const left = await keys()
     expect([left.length, left.includes(kept ?? '')]).toEqual([1, false])
     await api.close()

@@ -2,7 +2,7 @@
 export { createTablesSql } from './create-tables.ts'
 export type { DatabaseName } from './databases/database.ts'
 export { alterTableSql, createTableSql } from './migrations.ts'
-export type { SqlStoreOptions } from './options.ts'
+export type { KyselyStore, SqlStoreOptions } from './options.ts'
 export {
   type PostgresClient,
   type PostgresPool,

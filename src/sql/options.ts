@@ -10,6 +10,7 @@ import {
   type Rules,
   wholeFrom,
 } from '../options.ts'
+import type { Store } from '../store/store.ts'
 import type { DatabaseName } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
 import { TABLE_MAPPING_RULES, type TableMappingOptions } from './table/mapping-options.ts'
@@ -75,6 +76,11 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    * The time in milliseconds since 1970. Default `Date.now`, and for idempotency keys the clock of the database.
    */
   readonly clock?: (() => number) | undefined
+}
+
+/** What `sqlStore` returns. Its type carries that of your Kysely, for `sql(cars)` in a transaction. */
+export interface KyselyStore<Database = unknown> extends Store {
+  readonly sql?: Kysely<Database>
 }
 
 /** The options of a store, but for its database. */

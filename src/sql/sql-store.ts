@@ -1,6 +1,7 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 
 import { emitWarning } from 'node:process'
+import type { Kysely } from 'kysely'
 import { iterate } from '../base/iterate.ts'
 import { checkOptions } from '../options.ts'
 import { UnavailableError } from '../store/errors.ts'
@@ -21,12 +22,22 @@ import type { ChangedTable } from './changes/table-changes.ts'
 import type { SqlDatabase } from './databases/database.ts'
 import { DATABASES, findDatabase } from './databases/databases.ts'
 import { openTable, type Table } from './open-table.ts'
-import { SQL_STORE_RULES, type SqlStoreOptions, type TableOptions } from './options.ts'
+import {
+  type KyselyStore,
+  SQL_STORE_RULES,
+  type SqlStoreOptions,
+  type TableOptions,
+} from './options.ts'
 import { registerRelated, TableReferences } from './references.ts'
 import { findTable, rethrow } from './rethrow.ts'
+import { createProgramSql } from './session/program-sql.ts'
 import type { StatementSession } from './session/runner.ts'
 import { Session } from './session/session.ts'
-import { findSharedDatabase, type SharedDatabase } from './session/shared-database.ts'
+import {
+  type AnyKysely,
+  findSharedDatabase,
+  type SharedDatabase,
+} from './session/shared-database.ts'
 import { runTransaction } from './session/transaction.ts'
 import { listStores, setMapping } from './statements/where.ts'
 import { tableStatements } from './table/create-table.ts'
@@ -50,7 +61,7 @@ type TableWork<T> = (table: Table, session: StatementSession) => Promise<T>
  * await prepareSqlite(db)
  * const store = sqlStore({ db, create: true })
  */
-export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
+export function sqlStore<Database>(options: SqlStoreOptions<Database>): KyselyStore<Database> {
   checkOptions('sqlStore', options, SQL_STORE_RULES)
   const name = options.database ?? findDatabase(options.db)
   if (name === undefined) {
@@ -58,7 +69,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
   const database = DATABASES[name]
   const known = (options.timezone && database.inUtc) || database
-  return new SqlStore(findSharedDatabase(options.db), known, options)
+  const store = new SqlStore(findSharedDatabase(options.db), known, options, options.db)
+  return store as KyselyStore<Database> // in a transaction its `sql` is made of this Kysely
 }
 
 /** The calls that a store has within a transaction too. They are fields: a program may copy them (`{ ...store }`). */
@@ -189,8 +201,11 @@ class SqlStore extends TableCalls implements Store {
   /** The name of the table in the log of changes. */
   #logged = ''
 
-  constructor(shared: SharedDatabase, sql: SqlDatabase, options: TableOptions) {
+  readonly #db: AnyKysely
+
+  constructor(shared: SharedDatabase, sql: SqlDatabase, options: TableOptions, db: AnyKysely) {
     super(shared, options.version === false)
+    this.#db = db
     this.#options = options
     this.#sql = sql
     this.#session = new (options.changes ? FollowedSession : Session)(shared, sql, options.timeout)
@@ -264,6 +279,12 @@ class SqlStore extends TableCalls implements Store {
       this.#onIdle = resolve
     })
   }
+
+  /** Creates what runs statements of the program's own in a transaction. */
+  createSql(transaction: StatementSession): Kysely<unknown> {
+    return createProgramSql(this.#db, transaction, this.#sql)
+  }
+
   /** Opens the table at first use. */
   openTable(): Table | Promise<Table> {
     if (this.#table) return this.#table
@@ -340,19 +361,21 @@ class SqlStore extends TableCalls implements Store {
 class StoreInTransaction extends TableCalls implements Store {
   readonly #table: PromiseSettledResult<Table>
   readonly #transaction: StatementSession
+  readonly #store: SqlStore
   readonly attach = refuseInTransaction
   readonly claim = refuseInTransaction
   readonly close = refuseInTransaction
 
-  constructor(
-    { database, hashesValues }: SqlStore,
-    table: PromiseSettledResult<Table>,
-    transaction: StatementSession,
-  ) {
-    super(database, hashesValues)
+  constructor(store: SqlStore, table: PromiseSettledResult<Table>, transaction: StatementSession) {
+    super(store.database, store.hashesValues)
+    this.#store = store
     this.#table = table
     this.#transaction = transaction
     if (table.status === 'fulfilled') setMapping(this, table.value.mapping)
+  }
+
+  get sql(): Kysely<unknown> {
+    return this.#store.createSql(this.#transaction)
   }
 
   readonly keepsReference: Required<Store>['keepsReference'] = field =>

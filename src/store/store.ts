@@ -1,5 +1,4 @@
-// The contract of a store: its few methods and what each promises. `storeCases()` of
-// `rest-conventions/testing` tests an implementation against it.
+// The contract of a store: its few methods and what each promises. `storeCases()` of `rest-conventions/testing` tests it.
 
 import type { Path } from '../base/paths.ts'
 import type { TextBudget } from '../base/text-budget.ts'
@@ -8,6 +7,7 @@ import type { Fields } from '../schema/fields.ts'
 import type { StoreChanges } from './changes.ts'
 import type { Group, Grouping } from './groups.ts'
 import type { IdempotencyRecord } from './idempotency-record.ts'
+import type { ProgramStore } from './program-store.ts'
 import type { FilterSet, Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
@@ -160,7 +160,7 @@ export function throwIfAborted(options: StoreOptions | undefined): void {
 }
 
 /** Keeps the items of a collection. A method may return its result at once, or a promise of it. */
-export interface Store {
+export interface Store extends ProgramStore {
   /**
    * `key`: lists continue from a sort key. `offset`: the store cannot seek. It gets a {@link PositionSlice}
    * only, and `Link` leads on by `offset`: a page may then skip or repeat an item while others write.

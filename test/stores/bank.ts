@@ -1,8 +1,8 @@
 // A bank in a process of its own, for the test that kills it: transfers of every kind until it ends.
-import { type Kysely, PostgresDialect } from 'kysely'
+import { type Kysely, PostgresDialect, sql } from 'kysely'
 import { z } from 'zod'
 import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
-import { preparePostgres, sqlStore } from '../../src/sql/index.ts'
+import { type KyselyStore, preparePostgres, sqlStore } from '../../src/sql/index.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export const ACCOUNTS = 6
@@ -10,13 +10,21 @@ export const EACH = 100
 
 const transfer = z.object({ from_id: z.int(), to_id: z.int(), amount: z.int() })
 
-/** @param makeStore makes a store by the name of its table. */
-export function bankOf(makeStore: (name: string) => Store) {
+/** The table of accounts, in the bank that moves money by SQL of its own too. */
+interface Tables {
+  readonly bank_accounts: { readonly id: number; readonly balance: number }
+}
+
+/**
+ * @param makeStore makes a store by the name of its table.
+ * @param bySql whether some of the transfers are statements of the program's own, on the table `bank_accounts`.
+ */
+export function bankOf(makeStore: (name: string) => Store, bySql = false, random = Math.random) {
   const accounts = defineCollection({
     name: 'accounts',
     schema: z.object({ balance: z.int().min(0) }),
     id: 'integer',
-    store: makeStore('accounts'),
+    store: makeStore('accounts') as KyselyStore<Tables>, // of another it is without `bySql`
     actions: {
       /** Gives, books, then takes: it is refused when it has given. */
       pay: {
@@ -27,6 +35,17 @@ export function bankOf(makeStore: (name: string) => Store) {
           await collection().change(to_id, each => ({ balance: Number(each.balance) + amount }))
           await collection('transfers').create({ from_id, to_id, amount })
           await collection().change(from_id, each => ({ balance: Number(each.balance) - amount }))
+        },
+      },
+      /** The same by SQL, beside a call. */
+      wire: {
+        on: 'collection',
+        input: transfer,
+        transaction: true,
+        async run({ input, collection, sql: db }) {
+          await add(db(), input.to_id, input.amount)
+          await collection('transfers').create(input)
+          await add(db(), input.from_id, -input.amount)
         },
       },
     },
@@ -108,13 +127,55 @@ export function bankOf(makeStore: (name: string) => Store) {
       await tx.collection('orders').create([order, { ...order, amount: 10_000 }])
     },
   ]
+  const bySqlOnly: ((order: z.infer<typeof transfer>) => Work)[] = [
+    // By SQL beside calls; a statement that fails in between is caught.
+    ({ from_id, to_id, amount }) =>
+      async tx => {
+        const db = tx.sql('accounts')
+        await add(db, from_id, -amount)
+        await db
+          .insertInto('bank_accounts')
+          .values({ id: to_id, balance: 1 })
+          .execute()
+          .catch(noMatter)
+        await tx.collection('transfers').create({ from_id, to_id, amount })
+        await tx.collection('accounts').patch(from_id, { balance: -1 }).catch(only(400))
+        await sql`update no_table set balance = 0`.execute(db).catch(noMatter)
+        await add(db, to_id, amount)
+      },
+    // Nested; a part that fails undoes all, even if it is caught.
+    order => async tx => {
+      await tx.collection('accounts').wire(order)
+      if (order.amount % 3 === 0)
+        await tx
+          .collection('accounts')
+          .wire({ ...order, amount: 10_000 })
+          .catch(noMatter)
+    },
+    // Several at the same time, each in its turn.
+    ({ from_id, to_id, amount }) =>
+      async tx => {
+        await Promise.all([
+          add(tx.sql('accounts'), from_id, -amount),
+          tx.collection('transfers').create({ from_id, to_id, amount }),
+          add(tx.sql('accounts'), to_id, amount),
+        ])
+      },
+    // Refused at the end.
+    ({ to_id }) =>
+      async tx => {
+        await add(tx.sql('accounts'), to_id, 1)
+        throw new TypeError('declined')
+      },
+  ]
+  if (bySql) works.push(...bySqlOnly)
   /** Moves an amount, from the one to the other account, in one of these ways; some are refused. */
   const move = async () => {
-    const from_id = 1 + Math.floor(Math.random() * ACCOUNTS)
+    const from_id = 1 + Math.floor(random() * ACCOUNTS)
     const to_id = 1 + (from_id % ACCOUNTS)
-    const amount = Math.floor(Math.random() * 10)
+    const amount = Math.floor(random() * 10)
     const order = { from_id, to_id, amount }
-    const way = Math.floor(Math.random() * (works.length + 2))
+    const way = Math.floor(random() * (works.length + 2))
     const work = works[way]?.(order)
     const dear = { ...order, amount: 10_000 }
     const moved = work ? api.transaction(work) : batch(order, way > works.length ? dear : order)
@@ -127,6 +188,19 @@ export function bankOf(makeStore: (name: string) => Store) {
   return { api, move, sum }
 }
 
+/** @throws HttpError 400 where the account has not that much. */
+async function add(db: Kysely<Tables>, id: number, amount: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('bank_accounts')
+    .set(each => ({ balance: each('balance', '+', amount) }))
+    .where('id', '=', id)
+    .where('balance', '>=', -amount)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new HttpError(400, 'Too little money')
+}
+
+function noMatter(): void {}
+
 /** Catches these errors alone. */
 function only(...expected: readonly (400 | typeof TypeError)[]) {
   return (error: unknown) => {
@@ -138,27 +212,27 @@ function only(...expected: readonly (400 | typeof TypeError)[]) {
   }
 }
 
-async function openDatabase(): Promise<Kysely<unknown>> {
-  const { BANK = '' } = process.env
+/** @param address of PostgreSQL, or the file of SQLite. */
+export async function openDatabase(address: string): Promise<Kysely<Tables>> {
   const { Kysely, SqliteDialect } = await import('kysely')
-  if (BANK.startsWith('postgres')) {
+  if (address.startsWith('postgres')) {
     const { default: pg } = await import('pg')
-    const pool = preparePostgres(new pg.Pool({ connectionString: BANK, max: 4 }))
+    const pool = preparePostgres(new pg.Pool({ connectionString: address, max: 4 }))
     return new Kysely({ dialect: new PostgresDialect({ pool }) })
   }
   const { default: Database } = await import('libsql')
-  return new Kysely({ dialect: new SqliteDialect({ database: new Database(BANK) }) })
+  return new Kysely({ dialect: new SqliteDialect({ database: new Database(address) }) })
 }
 
 /** @returns what makes stores on the database that `BANK` names. */
-async function openStores(): Promise<(name: string) => Store> {
+async function openStores(): Promise<Parameters<typeof bankOf>[0]> {
   if (process.env.BANK === 'memory') return () => memoryStore()
-  const db = await openDatabase()
+  const db = await openDatabase(process.env.BANK ?? '')
   return name => sqlStore({ db, create: true, table: `bank_${name}` })
 }
 
 if (process.env.BANK !== undefined) {
-  const { api, move, sum } = bankOf(await openStores())
+  const { api, move, sum } = bankOf(await openStores(), process.env.BANK !== 'memory')
   const accounts = api.collection('accounts')
   await api.transaction(async tx => {
     if ((await tx.collection('accounts').count()) > 0) return
@@ -167,7 +241,10 @@ if (process.env.BANK !== undefined) {
   if ((await accounts.count()) !== ACCOUNTS) throw new Error('the bank is half there')
   const clerk = async () => {
     for (;;) {
-      await move()
+      // On a machine that does much else a transaction may take longer than it may.
+      await move().catch(error => {
+        if (!(error instanceof HttpError && error.status === 503)) throw error
+      })
       process.stdout.write('.')
     }
   }

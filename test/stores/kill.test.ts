@@ -49,9 +49,8 @@ test.each(Object.entries(DATABASES))(
   `%s: kill -9 under transfers, ${ROUNDS} times`,
   async (_name, open) => {
     const { db, address } = await open()
-    const { api, sum: readAll } = bankOf(name =>
-      sqlStore({ db, create: true, table: `bank_${name}` }),
-    )
+    const makeStore = (name: string) => sqlStore({ db, create: true, table: `bank_${name}` })
+    const { api, sum: readAll } = bankOf(makeStore)
     const check = async () => {
       const { balances, transfers } = await api.transaction(async tx => ({
         balances: await tx.collection('accounts').list().toArray(),

@@ -184,7 +184,9 @@ export interface CollectionOptions<
   Rows = unknown,
   P extends BasePrincipal = Principal,
   Groups extends string = string,
+  Sql = unknown,
 > extends PlainOptions {
+  readonly store: Store & { readonly sql?: Sql | undefined }
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: N
   /** An object schema without the properties that the server adds. With a text property for the id, clients choose ids. */
@@ -245,9 +247,9 @@ export interface CollectionOptions<
    */
   readonly groups?: readonly Among<Groups, PathInItem<S>>[] | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
-  readonly actions?: ActionsOption<OwnDef<S, I, P>, On, In, Out, Methods> | undefined
+  readonly actions?: ActionsOption<OwnDef<S, I, P, Sql>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
-  readonly hooks?: Hooks<OwnDef<S, I, P>> | undefined
+  readonly hooks?: Hooks<OwnDef<S, I, P, Sql>> | undefined
   /**
    * The access rules by operation or action; they count where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
    * Default: every principal may do everything.

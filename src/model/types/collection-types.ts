@@ -45,6 +45,8 @@ export interface Def {
   readonly references: unknown
   /** The principals that its policies, hooks and actions count on. */
   readonly principal: BasePrincipal
+  /** The query builder of its store, for statements in a transaction: of `sqlStore<DB>` a `Kysely<DB>`. */
+  readonly sql?: unknown
   /** The kind of caller: a program may set read-only properties, and reads records of files. */
   readonly by: 'client' | 'program'
 }
@@ -121,6 +123,7 @@ export interface Made<
   References,
   P,
   Groups,
+  Sql = unknown,
 > {
   readonly name: N
   readonly schema: S
@@ -145,6 +148,7 @@ export interface Made<
   readonly parents: Parents
   readonly references: References
   readonly principal: P
+  readonly sql: Sql
   readonly by: 'program'
 }
 

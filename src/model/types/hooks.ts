@@ -20,10 +20,12 @@ export interface OwnDef<
   S extends SomeSchema = UnknownDef['schema'],
   I extends keyof MadeIds = keyof MadeIds,
   P extends BasePrincipal = Principal,
+  Sql = unknown,
 > extends Def {
   readonly principal: P
   readonly schema: S
   readonly id: I
+  readonly sql: Sql
   readonly on: Readonly<Record<never, never>>
   readonly readOnly: never
   readonly writeOnly: never
@@ -66,10 +68,31 @@ export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
   <T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
 }
 
+/** The query builder of a collection's store: the `Kysely<DB>` of `sqlStore<DB>`. */
+type SqlOf<Named, T> = T extends AnyCollection
+  ? T['def']['sql']
+  : T extends keyof Named
+    ? DefOf<Named, T>['sql']
+    : unknown
+
+/**
+ * Finds the query builder of a collection's database, for statements of your own in the transaction: the Kysely that you
+ * gave to `sqlStore`. Each statement waits its turn, and fails alone if you catch its error. No hook, row policy or
+ * role applies to it.
+ * @throws TypeError without a transaction, and for a store without SQL, such as one in memory.
+ */
+export interface FindSql<Own extends Def = UnknownDef, Named = AnyNames> {
+  /** That of the collection itself. */
+  (): Own['sql']
+  <T extends keyof Named | AnyCollection>(collection: T): SqlOf<Named, T>
+}
+
 /** The argument of the work of a transaction. */
 export interface Transaction<Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   collection<T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
+  /** Finds the query builder of a collection's database, as {@link FindSql} says: its statements are part of the transaction. */
+  sql<T extends keyof Named | AnyCollection>(collection: T): SqlOf<Named, T>
   /** The same without row policies (`visible`) and owners, for jobs. */
   asSystem(): Transaction<Named>
 }
@@ -85,6 +108,8 @@ export interface TransactionOptions<P extends BasePrincipal = Principal>
 export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   readonly collection: Find<Own, Named>
+  /** Finds the query builder of a collection's database: its statements are part of the transaction. */
+  readonly sql: FindSql<Own, Named>
   /** The same without row policies (`visible`) and owners: for rows that the principal may not see, such as an audit. */
   readonly asSystem: () => OwnTransaction<Own, Named>
 }
@@ -100,6 +125,8 @@ export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly state: Record<string, unknown>
   /** The resources of the same api, as this principal. */
   readonly collection: Find<Own, Named>
+  /** In a transaction: finds the query builder of a collection's database, as {@link FindSql} says. */
+  readonly sql: FindSql<Own, Named>
   /**
    * Runs work as one transaction: all of its changes happen, or none. The work may run more than once and must
    * have no effect outside `tx`. Within a transaction it becomes a part of that, and undoes it if it fails, even if

@@ -2,13 +2,14 @@
 import type { Principal } from '../../auth/scheme.ts'
 import { type Awaitable, freezeDeep, type Item, isObject } from '../../base/values.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
-import type { Find, HookContext, OperationEvent } from '../../model/types/hooks.ts'
+import type { Find, FindSql, HookContext, OperationEvent } from '../../model/types/hooks.ts'
 import { neverAborted } from '../../store/abort.ts'
 import type { Stored } from '../../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
 import { createScope } from './derive-call.ts'
 import { noteProgramError, toOuterError } from './inner-errors.ts'
 import { toProgramItem } from './program-items.ts'
+import { createFindSql } from './program-sql.ts'
 import { reportFailure } from './report-failure.ts'
 import { createFind } from './resolve-collection.ts'
 import type { RunningTransaction } from './running-transaction.ts'
@@ -63,6 +64,10 @@ export class OperationTools implements HookContext {
 
   get collection(): Find {
     return createFind(this.#createScope())
+  }
+
+  get sql(): FindSql {
+    return createFindSql(this.#createScope())
   }
 
   get transaction(): HookContext['transaction'] {

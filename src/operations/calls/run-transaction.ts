@@ -10,6 +10,7 @@ import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { Store } from '../../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
 import { findClaim } from './live-claims.ts'
+import { createFindSql } from './program-sql.ts'
 import { createFind, resolveCollection } from './resolve-collection.ts'
 import { RunningTransaction } from './running-transaction.ts'
 import { requireOutside } from './work-context.ts'
@@ -42,6 +43,7 @@ async function runWork<R>(
     const within = { ...scope, transaction, signal: transaction.signal }
     const bind = (system?: boolean): OwnTransaction => ({
       collection: createFind({ ...within, system }),
+      sql: createFindSql(within),
       asSystem: () => bind(true),
     })
     return transaction.run(() => work(bind(scope.system)))
