@@ -30,8 +30,8 @@ const KINDS = Object.entries(APIS).flatMap(each => [shop, compared(each)])
 
 const FIRST_CREATES = 60
 
-/** Of the clock, of a new connection, or of what a store counts by. */
-const LEFT_OUT = new Set(['date', 'last-modified', 'server-timing'])
+/** Of the clock: a window of the rate limit may end between two stores. */
+const LEFT_OUT = /^(?:date|last-modified|server-timing|retry-after|ratelimit|x-ratelimit-.*)$/
 
 interface Answer {
   readonly status: number
@@ -58,6 +58,9 @@ class Side {
     const url = `http://cars.test${path}`
     if (path === undefined || !URL.canParse(url) || new URL(url).href !== url) return undefined
     if (method === 'TRACE') return undefined
+    // They have no dates of their own: in memory the store knows when they changed, and a table does not.
+    if (path.includes('/logs') && Object.keys(headers).some(name => name.endsWith('Since')))
+      return undefined
     const text = body === undefined ? undefined : this.#say(body, path)
     const said = Object.entries(headers).map(([name, text]) => [
       name,
@@ -74,7 +77,7 @@ class Side {
     // A batch prints tags into its body.
     const isBatch = path.endsWith('/batch')
     const kept = [...response.headers].filter(
-      ([name]) => !LEFT_OUT.has(name) && !(isBatch && name === 'content-length'),
+      ([name]) => !LEFT_OUT.test(name) && !(isBatch && name === 'content-length'),
     )
     return {
       status: response.status,
@@ -139,7 +142,6 @@ function readBody(type: string, text: string): unknown {
 
 function maskHeader(name: string, text: string): string {
   if (name === 'etag') return text.startsWith('W/') ? 'weak' : 'strong'
-  if (name === 'ratelimit' || name === 'retry-after') return text.replace(/\d+/g, 'n')
   return text.replace(/cursor=[^&>]*/g, 'cursor=…')
 }
 
