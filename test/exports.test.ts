@@ -404,6 +404,7 @@ test('rest-conventions/node', async () => {
       "harden",
       "shutDown",
       "type HardenOptions",
+      "type ShutDownOptions",
     ]
   `)
 })

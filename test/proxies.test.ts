@@ -23,7 +23,7 @@ let port: number
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'proxies-'))
   port = await freePort()
-  const server = blocks.find(({ text }) => text.includes('.listen(3000'))?.text ?? ''
+  const server = blocks.find(({ text }) => text.includes('trustProxy: 1'))?.text ?? ''
   const file = join(folder, 'server.ts')
   await writeFile(file, server.replace('3000', String(port)))
   start(process.execPath, [bundle(file)])

@@ -1,5 +1,7 @@
 // Ends a node:http server without cutting off running requests.
 import type { Server } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { findServed, type Handler } from '../server/handlers/node-handler.ts'
 
 /** Servers that end: their connections are not kept for another request. */
 export const closing = new WeakSet<Server>()
@@ -7,12 +9,52 @@ export const closing = new WeakSet<Server>()
 /** How often idle connections are closed, in milliseconds. */
 const SWEEP_MS = 50
 
+/** Options of {@link shutDown}. */
+export interface ShutDownOptions {
+  /** Milliseconds after which what is left is cut off. Default 10,000. */
+  readonly time?: number | undefined
+  /**
+   * Milliseconds for which `/health?ready` is a 503 before the server takes no new connections: longer than a proxy needs
+   * to notice. Default 0.
+   */
+  readonly drain?: number | undefined
+  /** `api.handler`, if the server has another listener, such as an Express app. */
+  readonly handler?: Handler | undefined
+}
+
 /**
  * Ends a server: it takes no new connections, running requests get their responses, and requests that
  * come on open connections meanwhile are the last ones there. Idle connections are closed.
- * @param time milliseconds after which what is left is cut off. Default 10,000.
+ * @param options or the time only.
+ * @example
+ * import { createServer } from 'node:http'
+ * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+ * import { shutDown } from 'rest-conventions/node'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
+ * const api = defineApi({ collections: { cars }, health: true })
+ * const server = createServer(api.handler)
+ * process.once('SIGTERM', async () => {
+ *   await shutDown(server, { drain: 5000 })
+ *   await api.close()
+ * })
  */
-export function shutDown(server: Server, time = 10_000): Promise<void> {
+export async function shutDown(
+  server: Server,
+  options: ShutDownOptions | number = {},
+): Promise<void> {
+  const {
+    time = 10_000,
+    drain = 0,
+    handler,
+  } = typeof options === 'number' ? { time: options } : options
+  const served = findServed(server, handler && [handler])
+  if (served) served.lifetime.ends = true
+  if (drain > 0) await wait(drain)
+  await close(server, time)
+}
+
+function close(server: Server, time: number): Promise<void> {
   closing.add(server)
   return new Promise((resolve, reject) => {
     const end = (error?: Error) => {

@@ -15,12 +15,13 @@ import { findFormats } from '../openapi/formats.ts'
 import { GUIDE_PATH } from '../openapi/guide.ts'
 import { METADATA_PATH } from '../operations/calls/authorize.ts'
 import type { DocsPrinter, Pages, RequestContext, Step } from '../operations/calls/context.ts'
+import { reportFailure } from '../operations/calls/report-failure.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
 import { isUnmodified } from './answer.ts'
 import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
-import { requireDiskSpace } from './disk-full.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
+import { Health, notReady } from './health.ts'
 import { readConditions } from './operation-head.ts'
 import { respond } from './respond.ts'
 import { type AnswerRequest, compileTry } from './try-it.ts'
@@ -49,6 +50,12 @@ interface Content {
   readonly vary?: readonly string[]
 }
 
+/** What `shutDown` tells an api. */
+export interface Lifetime {
+  /** Whether its server is to end: `/health?ready` is then a 503. */
+  ends: boolean
+}
+
 export interface DocumentEndpoint extends Endpoints {
   /** Its path, for logs and metrics. */
   readonly route: string
@@ -60,8 +67,9 @@ export function compileDocuments(
   api: ApiDefinition,
   pages: Pages | undefined,
   answer: AnswerRequest,
+  lifetime: Lifetime,
 ): ReadonlyMap<string, DocumentEndpoint> {
-  const compiled = [...listDocuments(api, pages?.docs)].map(
+  const compiled = [...listDocuments(api, pages?.docs, lifetime)].map(
     ([path, document]) => [path, compileDocument(api, path, document)] as const,
   )
   const tries = listTries(api, pages?.docs, answer)
@@ -132,6 +140,7 @@ function skipCounting(context: RequestContext): void {
 function* listDocuments(
   api: ApiDefinition,
   printer: DocsPrinter | undefined,
+  lifetime: Lifetime,
 ): Generator<readonly [path: string, ServedDocument]> {
   const { prefix } = api
   const metadata = describeResource(api)
@@ -150,7 +159,7 @@ function* listDocuments(
     }
   }
   yield [prefix + CATALOG_PATH, catalog(api, printer !== undefined)]
-  if (api.health) yield [`${prefix}/health`, health(api)]
+  if (api.health) yield [`${prefix}/health`, describeHealth(api, lifetime)]
 }
 
 function toJson(data: Json): Content {
@@ -268,54 +277,20 @@ function catalog(api: ApiDefinition, hasDocs: boolean): ServedDocument {
   }
 }
 
-/** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
-const HEALTH_MS = 1000
-
-/**
- * Reads an item that does not exist from each store, at most once a second for all clients. After a disk was full it
- * writes too.
- */
-function health(api: ApiDefinition): ServedDocument {
-  const { versions } = api
-  const collections = versions.flatMap(version => [...version.collections.values()])
-  let checked = 0
-  let last: Promise<Content> | undefined
-
-  async function check(): Promise<Content> {
-    const signal = AbortSignal.timeout(HEALTH_MS)
-    const late = new Promise<never>((_, reject) => {
-      signal.onabort = () => reject(signal.reason)
-    })
-    // Async: what a store throws at once fails the check too.
-    const reads = collections.map(async ({ store, shape }) =>
-      store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
-    )
-    const work = Promise.all([...reads, requireDiskSpace(api, { signal })])
-    await Promise.race([work, late]).catch(cause => {
-      if (cause instanceof DiskFullError) throw cause
-      throw new UnavailableError('A store failed the check of its health', { cause })
-    })
-    const fail = collections.filter(
-      ({ operations, store }) => operations.has('create') && store.takesCreates?.() === false,
-    )
-    if (fail.length === 0) return toJson({ status: 'ok' })
-    // The rest is served: no reason to take the server away. What is missing is in the warning of `open()`.
-    const named = fail.filter(({ hideExistence }) => !hideExistence)
-    return toJson({
-      status: 'degraded',
-      creates_fail: [...new Set(named.map(({ name }) => name))],
-    })
-  }
-
+/** `/health`: the process serves. `/health?ready`: it takes requests, from its first open until it is to end. */
+function describeHealth(api: ApiDefinition, lifetime: Lifetime): ServedDocument {
+  const health = new Health(api)
   return {
     uncounted: true,
     addressed: false,
-    read() {
-      if (!last || performance.now() - checked > HEALTH_MS) {
-        checked = performance.now()
-        last = check()
-      }
-      return last
+    async read(context) {
+      const state = await health.check(error => {
+        const cause = new UnavailableError('The check of the health has failed', { cause: error })
+        reportFailure(context, error instanceof DiskFullError ? error : cause)
+      })
+      const asksReady = context.parameters.some(({ name }) => name === 'ready')
+      if (asksReady && (lifetime.ends || !health.hasOpened)) throw notReady()
+      return toJson({ ...state })
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Router } from '../model/compile/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime, type Step } from '../operations/calls/context.ts'
 import { countRequest } from './admission.ts'
-import type { DocumentEndpoint } from './documents.ts'
+import type { DocumentEndpoint, Lifetime } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
 import {
   getRequestId,
@@ -26,6 +26,7 @@ import { respondWithError } from './respond.ts'
 export interface ServerRuntime extends Runtime {
   readonly router: Router<Endpoints>
   readonly documents: ReadonlyMap<string, DocumentEndpoint>
+  readonly lifetime: Lifetime
   readonly notFound: Endpoints
 }
 

@@ -4,15 +4,17 @@ import { HttpError, internalError } from '../errors.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
 import { toOuterError } from '../operations/calls/inner-errors.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
-import { noteDiskFull } from './disk-full.ts'
 import { getRequestId } from './events.ts'
+import { noteDiskFull } from './health.ts'
 
 /** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
 export function toReportedError(context: RequestContext, cause: unknown): HttpError {
   noteDiskFull(context.api, cause)
   const thrown = toOuterError(cause)
   if (thrown instanceof HttpError) {
-    if (thrown.status >= 500) reportError(context, thrown, thrown)
+    // A probe is told that a server starts or ends: nothing has failed.
+    const isProbed = thrown.errors[0]?.type === 'not_ready'
+    if (thrown.status >= 500 && !isProbed) reportError(context, thrown, thrown)
     return thrown
   }
   const reference = randomUUID()

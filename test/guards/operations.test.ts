@@ -1,8 +1,9 @@
 // Operations: events, request ids, Server-Timing, health, graceful shutdown.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -267,7 +268,7 @@ describe('/health', () => {
     expect((await (await make()).fetch('/health')).status).toBe(404)
   })
 
-  test('answers 503 for an unreachable store; only the log says why', async () => {
+  test('is degraded if a store cannot be reached, told once; only the log says why', async () => {
     const cause = new Error('no such column: price')
     const reported: unknown[] = []
     const { fetch } = await make({
@@ -276,16 +277,60 @@ describe('/health', () => {
       storeOf: (name, store) =>
         name === 'models' ? { ...store, get: () => Promise.reject(cause) } : store,
     })
-    const answer = await fetch('/health')
+    for (let at = 0; at < 3; at++) {
+      const answer = await fetch('/health')
+      expect([answer.status, await answer.json()]).toEqual([
+        200,
+        { status: 'degraded', unreachable: ['models'] },
+      ])
+    }
     expect(reported).toMatchObject([{ status: 503, cause: { cause } }])
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
-    const message = 'The store cannot be reached at the moment. Try again later.'
-    expect(await answer.text()).toBe(
-      JSON.stringify({ errors: [{ message, code: 503, type: 'unavailable' }] }),
-    )
   })
 
-  test('a full disk is a 503 of writes and of health, until there is room', async () => {
+  test('names no collection that is hidden or has no path', async () => {
+    const broken = () => ({ ...memoryStore(), get: () => Promise.reject(new Error('gone')) })
+    const schema = z.object({ text: z.string() })
+    const hidden = defineCollection({
+      name: 'hidden',
+      schema,
+      store: broken(),
+      hideExistence: true,
+    })
+    const own = defineCollection({ name: 'own', schema, store: broken(), operations: [] })
+    const api = defineApi({ collections: [hidden, own], health: true, onError: () => undefined })
+    const answer = await api.fetch(new Request('https://api.example/health'))
+    expect(await answer.json()).toEqual({ status: 'degraded', unreachable: [] })
+  })
+
+  test('is ready from the first time that all stores answer, whatever fails later', async () => {
+    let gone = true
+    const reported: unknown[] = []
+    const { fetch } = await make({
+      health: true,
+      onError: error => reported.push(error),
+      storeOf: (_, store) => ({
+        ...store,
+        get: async (...parameters) =>
+          gone ? Promise.reject(new Error('gone')) : store.get(...parameters),
+      }),
+    })
+    const early = await fetch('/health?ready')
+    expect([early.status, early.headers.get('retry-after'), await early.json()]).toMatchObject([
+      503,
+      '1',
+      { errors: [{ code: 503, type: 'not_ready' }] },
+    ])
+    gone = false
+    await vi.waitUntil(async () => (await fetch('/health?ready')).status === 200, 60_000)
+    gone = true
+    const degraded = async () => (await (await fetch('/health')).text()).includes('degraded')
+    await vi.waitUntil(degraded, 60_000)
+    expect((await fetch('/health?ready')).status).toBe(200)
+    // Each of the two failures once, and no probe.
+    expect(reported).toHaveLength(2)
+  })
+
+  test('a full disk is a 503 of writes, and degrades the health until there is room', async () => {
     const file = new Database(newFile())
     const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: file }) })
     const store = sqlStore({ db, create: true })
@@ -309,11 +354,12 @@ describe('/health', () => {
     expect(reported).toMatchObject([{ status: 503, cause: { code: 'SQLITE_FULL' } }])
     expect((await write({ 'idempotency-key': 'k' })).status).toBe(503)
     expect((await ask('/notes')).status).toBe(200)
-    const health = () => ask('/health')
-    await vi.waitUntil(async () => (await health()).status === 503, 60_000)
-    expect(await (await health()).json()).toMatchObject({ errors: [{ type: 'disk_full' }] })
+    const health = async () => JSON.parse(await (await ask('/health')).text())
+    await vi.waitUntil(async () => (await health()).status === 'degraded', 60_000)
+    expect(await health()).toEqual({ status: 'degraded', disk: 'full' })
+    expect((await ask('/health')).status).toBe(200)
     file.exec('pragma max_page_count = 1000000')
-    await vi.waitUntil(async () => (await health()).status === 200, 60_000)
+    await vi.waitUntil(async () => (await health()).status === 'ok', 60_000)
     expect((await write({ 'idempotency-key': 'k' })).status).toBe(201)
     await store.close()
   })
@@ -334,11 +380,26 @@ describe('/health', () => {
     expect((await fetch('/health')).status).toBe(200)
     vi.setSystemTime(Date.now() - 3_600_000)
     gone = true
-    await vi.waitUntil(async () => (await fetch('/health')).status === 503, 60_000)
+    const isDegraded = async () => (await (await fetch('/health')).text()).includes('degraded')
+    await vi.waitUntil(isDegraded, 60_000)
   })
 })
 
 describe('shutDown', () => {
+  test('lets a proxy notice before it takes no new connections', async () => {
+    const { api } = example({ health: true })
+    const server = createServer((request, response) => api.handler(request, response))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo // of a TCP server
+    const ask = (path: string) => globalThis.fetch(`http://127.0.0.1:${port}${path}`)
+    expect((await ask('/health?ready')).status).toBe(200)
+    const end = shutDown(server, { drain: 500, handler: api.handler })
+    expect((await ask('/health?ready')).status).toBe(503)
+    expect([(await ask('/health')).status, (await ask('/cars')).status]).toEqual([200, 200])
+    await end
+    await expect(ask('/health')).rejects.toThrow('fetch failed')
+  })
+
   test('answers running requests, closes idle connections, takes no new ones', async () => {
     let arrived: () => void = () => undefined
     let open: () => void = () => undefined

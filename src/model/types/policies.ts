@@ -73,8 +73,9 @@ export interface Policies {
    */
   readonly batch?: boolean | undefined
   /**
-   * Whether `/health` exists: 200 while the stores can be reached, else 503; public. It names the collections whose
-   * tables refuse every create. Default false.
+   * Whether `/health` exists; public. It is 200 while the process serves, and says what is degraded: stores that cannot be
+   * reached, a full disk, tables that refuse every create. `/health?ready` is 503 until every store has answered once, and
+   * from `shutDown` on. Default false.
    */
   readonly health?: boolean | undefined
   /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */

@@ -29,7 +29,11 @@ export function createHandlers(
 ): Handlers & { readonly runtime: Runtime } {
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const answerTried: AnswerRequest = context => answer(runtime, context)
-  const documents = new Map([...compileDocuments(api, pages, answerTried), ...compileBatches(api)])
+  const lifetime = { ends: false }
+  const documents = new Map([
+    ...compileDocuments(api, pages, answerTried, lifetime),
+    ...compileBatches(api),
+  ])
   for (const path of documents.keys()) {
     const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))
@@ -45,6 +49,7 @@ export function createHandlers(
     createResource,
     runTransaction,
     documents,
+    lifetime,
     notFound: compileNotFound(api),
   }
   return { handler: nodeHandler(runtime), fetch: fetchHandler(runtime), runtime }

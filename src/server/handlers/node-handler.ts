@@ -41,9 +41,15 @@ type HostRequest = IncomingMessage & {
 /** What stands behind each handler. */
 const runtimes = new WeakMap<object, ServerRuntime>()
 
-/** Finds the api that a server was given as its listener; `undefined` where another program leads to it. */
-export function findServed(server: Pick<Server, 'listeners'>): ServerRuntime | undefined {
-  for (const listener of server.listeners('request')) {
+/**
+ * Finds the api that a server was given as its listener; `undefined` if another program leads to it.
+ * @param handlers of apis that such a program mounts.
+ */
+export function findServed(
+  server: Pick<Server, 'listeners'>,
+  handlers: readonly object[] = [],
+): ServerRuntime | undefined {
+  for (const listener of [...handlers, ...server.listeners('request')]) {
     const runtime = runtimes.get(listener)
     if (runtime) return runtime
   }
