@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { CompiledQuery, type Kysely } from 'kysely'
 import { z } from 'zod'
 import type { Filter } from '../src/rules/index.ts'
+import { findOne } from '../src/store/writes.ts'
 import type { Grouping, Store } from '../src/store-authors/index.ts'
 import { type Engine, openDatabases, openKysely } from './databases.ts'
 import { prepare, published } from './processes.ts'
@@ -152,7 +153,7 @@ async function beside(store: Store, work: Promise<unknown>): Promise<[number, nu
   while (!ended) {
     const started = performance.now()
     await new Promise(resolve => setImmediate(resolve))
-    await store.get('00000001-0000-7000-8000-000000000000')
+    await findOne(store, '00000001-0000-7000-8000-000000000000')
     longest = Math.max(longest, performance.now() - started)
     reads++
   }

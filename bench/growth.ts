@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { Store } from '../src/index.ts'
+import { createOne } from '../src/testing/write-items.ts'
 import { type Engine, openDatabases, openKysely } from './databases.ts'
 import { drawPanels } from './picture.ts'
 import { prepare, published } from './processes.ts'
@@ -101,7 +102,7 @@ async function memory(): Promise<Place> {
     async storeOf(size) {
       const store = memoryStore()
       await carsOn(store)
-      for (let id = 1; id <= size; id++) await store.create(carOf(id))
+      for (let id = 1; id <= size; id++) await createOne(store, carOf(id))
       return store
     },
     close: async () => {},
@@ -178,7 +179,7 @@ async function measureMatching(): Promise<number[]> {
     for (let at = 0; at < many; at++) {
       const store = memoryStore()
       collections.push(defineCollection({ name: `cars${at}`, schema, store, id: 'integer' }))
-      await store.create({ color: 'red' })
+      await createOne(store, { color: 'red' })
     }
     const ask = asking(defineApi({ collections }))
     const any = () => ask(`/cars${Math.floor(Math.random() * many)}/1`)

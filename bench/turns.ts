@@ -4,6 +4,7 @@
 import { setImmediate as nextPass } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { createOne } from '../src/testing/write-items.ts'
 import { prepare, published } from './processes.ts'
 import { printSetting, printTable } from './tables.ts'
 
@@ -24,7 +25,7 @@ for (const size of options.sizes.split(',').map(Number)) {
   const items = defineCollection({ name: 'items', schema, store, id: 'integer' })
   const api = defineApi({ collections: [items] })
   for (let at = 0; at < size; at++)
-    await store.create({ text: `one ${(at * 7919) % size}`, price: at })
+    await createOne(store, { text: `one ${(at * 7919) % size}`, price: at })
   for (const path of [
     '/items?sort=text',
     `/items?sort=text&offset=${size / 2}`,

@@ -9,6 +9,8 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import { findOne } from '../src/store/writes.ts'
+import { createOne, updateOne } from '../src/testing/write-items.ts'
 import { eachHandler, listen, sendRaw } from './handlers.ts'
 import { defineUntyped } from './untyped.ts'
 
@@ -76,7 +78,7 @@ async function counters() {
     },
   })
   const api = defineApi({ collections: [collection] })
-  const { id } = await store.create({ name: 'one', total: 3 })
+  const { id } = await createOne(store, { name: 'one', total: 3 })
   return {
     api,
     path: `/counters/${id}`,
@@ -87,8 +89,9 @@ async function counters() {
       }
     },
     touch: async () => {
-      const stored = await store.get(id)
-      if (stored) await store.update(id, stored.version, { name: 'touched', total: 50 })
+      const stored = await findOne(store, id)
+      if (stored)
+        await updateOne(store, { id, version: stored.version }, { name: 'touched', total: 50 })
     },
   }
 }

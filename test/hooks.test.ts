@@ -17,6 +17,7 @@ import {
 } from '../src/index.ts'
 import { findApiDefinition, findCollectionDefinition } from '../src/model/definitions.ts'
 import { sqlStore } from '../src/sql/index.ts'
+import { findOne } from '../src/store/writes.ts'
 import { eachHandler, type Init, listen } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
@@ -558,7 +559,7 @@ describe('what a hook throws', () => {
     await request('PUT', { name: 'x' })
     await request('DELETE')
     const [collection] = findApiDefinition(api).defaultVersion.collections.values()
-    expect((await collection?.store.get(item.id as string))?.item).toEqual(item)
+    expect((await collection?.store.find([item.id as string]))?.[0]?.item).toEqual(item)
   })
 
   for (const hook of ['before', 'after', 'error'] as const) {
@@ -640,7 +641,7 @@ describe('the signal', () => {
     const init = { method: 'POST', signal: controller.signal }
     await api.fetch(new Request(`http://api.test/things/${id}/grow`, init)).catch(() => undefined)
     expect(outcomes).toEqual([new Error('gone')])
-    expect((await store.get(id))?.item).toMatchObject({ size: 1 })
+    expect((await findOne(store, id))?.item).toMatchObject({ size: 1 })
   })
 
   it('is the one of the request through fetch', async () => {

@@ -332,13 +332,13 @@ it.each([
 ] as const)(
   "a store of one's own throws a %d: its words name nothing either",
   async (status, type, phrase) => {
-    const create = () => {
+    const write = () => {
       throw new HttpError(status, [{ message: 'My secret', field: 'key', ...(type && { type }) }])
     }
     const secrets = defineCollection({
       name: 'secrets',
       schema: z.object({ key: z.string() }),
-      store: { ...memoryStore(), create, createAll: create },
+      store: { ...memoryStore(), write },
       operations: [],
     })
     const cars = defineCollection({

@@ -48,7 +48,8 @@ import { defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
 const store = memoryStore()
 const { shape } = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store, id: 'integer' })
-const red = await store.create({ color: 'red' })
+const made = await store.write([{ create: { color: 'red' } }])
+const [red = { id: 1, item: {}, version: '' }] = made ?? []
 const all = { where: [], sort: [{ path: ['id'], descending: false }] }
 `,
   'sql/create-tables.ts': `

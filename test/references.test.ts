@@ -12,6 +12,7 @@ import {
 } from '../src/index.ts'
 import { findApiDefinition } from '../src/model/definitions.ts'
 import { sqlStore } from '../src/sql/index.ts'
+import { createOne } from '../src/testing/write-items.ts'
 import { openHandler } from './handlers.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
@@ -372,7 +373,8 @@ it('more than 10,000 items are not deleted with one', async () => {
   const { api } = serve(() => stores.shift() as Store, 'cascade', 'restrict')
   const { request } = await openHandler('fetch', api)
   const { id } = await api.collection('cars').create({ name: 'A' })
-  for (let count = 0; count < 10_001; count++) await made.create({ car_id: String(id), price: 1 })
+  for (let count = 0; count < 10_001; count++)
+    await createOne(made, { car_id: String(id), price: 1 })
   const refused = await request(`/cars/${id}`, { method: 'DELETE' })
   expect([refused.status, Object(refused.json).errors[0].type]).toEqual([409, 'cascade_too_large'])
   const [first] = (await request('/options?limit=1')).json as { id: string }[]

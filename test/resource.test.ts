@@ -10,6 +10,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { sqlStore } from '../src/sql/index.ts'
+import { createOne } from '../src/testing/write-items.ts'
 import { openDatabase } from './stores/sqlite.ts'
 import { defineUntyped } from './untyped.ts'
 
@@ -51,7 +52,7 @@ function shop(store: Store = memoryStore()) {
   const others = defineCollection({ name: 'others', schema: Product, store: memoryStore() })
   const api = defineApi({ collections: { products, others } })
   const fill = async (count: number) => {
-    for (let at = 0; at < count; at++) await store.create({ ...DEFAULTS, name: `p${at}` })
+    for (let at = 0; at < count; at++) await createOne(store, { ...DEFAULTS, name: `p${at}` })
   }
   return { api, products: api.collection(products), others: api.collection('others'), fill }
 }

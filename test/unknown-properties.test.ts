@@ -10,6 +10,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { sqlStore } from '../src/sql/index.ts'
+import { createOne } from '../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
@@ -58,7 +59,7 @@ async function openCars(open: () => Promise<Store>) {
     store,
     operations,
   })
-  await store.create(STORED)
+  await createOne(store, STORED)
   const api = defineApi({ collections: [collection], batch: true })
   const send = async (method: string, path: string, body?: Json, type = 'application/json') => {
     const request = new Request(`http://api.example${path}`, {

@@ -7,8 +7,10 @@ import { afterAll, describe, expect, expectTypeOf, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
 import { toKeyedStore } from '../src/store/keyed-store.ts'
+import { findOne } from '../src/store/writes.ts'
 import {
   matcher,
+  oneByOne,
   type PositionSlice,
   type Selection,
   type Stored,
@@ -18,6 +20,7 @@ import {
 } from '../src/store-authors/index.ts'
 import { type StoreCase, storeCases } from '../src/testing/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
+import { createOne, deleteOne, updateOne } from '../src/testing/write-items.ts'
 import { blocksOf } from './markdown.ts'
 import { testCases } from './stores/test-cases.ts'
 
@@ -42,18 +45,11 @@ const { fileStore } = (await import(join(folder, 'file-store.ts'))) as {
   fileStore: (path: string) => Store
 }
 
-/** What a store that implements the nine methods alone lacks. */
+/** What a store lacks that implements only what each needs. */
 const NO_KEYS = 'The store keeps no idempotency keys'
-const NO_MORE = [
-  'transactions',
-  'getMany',
-  'createAll',
-  'updateAll',
-  'deleteAll',
-  'relate',
-  'listEach',
-  'changes',
-].map(each => `The store has no ${each}`)
+const NO_MORE = ['transactions', 'relate', 'listEach', 'changes'].map(
+  each => `The store has no ${each}`,
+)
 
 let files = 0
 const newPath = () => join(folder, `${files++}.json`)
@@ -162,6 +158,28 @@ describe("a store with pages: 'offset' and without claim", () => {
     storeCases(() => offsetStore()),
     [NO_KEYS, "The store's pages are 'offset'", ...NO_MORE],
   )
+})
+
+/** A store of functions for one item, which are those of a store in memory. */
+function storeOfFunctions(): Store {
+  const { claim: _claim, complete: _complete, transaction: _none, ...inner } = memoryStore()
+  const calls = oneByOne({
+    get: (...parameters) => findOne(inner, ...parameters),
+    create: (...parameters) => createOne(inner, ...parameters),
+    update: (...parameters) => updateOne(inner, ...parameters),
+    delete: (...parameters) => deleteOne(inner, ...parameters),
+  })
+  return { ...inner, ...calls, idempotency: 'process' }
+}
+
+describe('a store of functions for one item', () => {
+  testCases(storeCases(storeOfFunctions), [NO_KEYS, ...NO_MORE])
+
+  it('takes one change a call', async () => {
+    const two = [{ create: { code: 'A' } }, { create: { code: 'B' } }]
+    await expect(storeOfFunctions().write(two)).rejects.toThrow(TypeError)
+    expect(await storeOfFunctions().write([])).toEqual([])
+  })
 })
 
 describe("pages: 'offset'", () => {
@@ -296,11 +314,13 @@ describe('idempotency', () => {
     await toKeyedStore(offsetStore('none')).close()
     store.attach(shapeWith('integer'))
     await store.open?.()
-    const { id } = await store.create({ code: 'A', price: 1 })
+    const { id } = await createOne(store, { code: 'A', price: 1 })
     await store.claim('key', 'print')
     const options = { idempotencyKey: 'key' }
-    expect(await store.update(id, 'stale', { code: 'A', price: 2 }, options)).toBeUndefined()
-    expect(await store.delete(id, 'stale', options)).toBe(false)
+    expect(
+      await updateOne(store, { id, version: 'stale' }, { code: 'A', price: 2 }, options),
+    ).toBeUndefined()
+    expect(await deleteOne(store, { id, version: 'stale' }, options)).toBe(false)
     expect([(await store.claim('key', 'print')).state, opened]).toEqual(['running', 1])
   })
 
@@ -310,8 +330,8 @@ describe('idempotency', () => {
       readonly idempotency = 'process'
       #inner = memoryStore()
       attach: Store['attach'] = shape => this.#inner.attach(shape)
-      get(...parameters: Parameters<Store['get']>) {
-        return this.#inner.get(...parameters)
+      find(...parameters: Parameters<Store['find']>) {
+        return this.#inner.find(...parameters)
       }
       list(...parameters: Parameters<Store['list']>) {
         return this.#inner.list(...parameters)
@@ -322,14 +342,8 @@ describe('idempotency', () => {
       stream(...parameters: Parameters<Store['stream']>) {
         return this.#inner.stream(...parameters)
       }
-      create(...parameters: Parameters<Store['create']>) {
-        return this.#inner.create(...parameters)
-      }
-      update(...parameters: Parameters<Store['update']>) {
-        return this.#inner.update(...parameters)
-      }
-      delete(...parameters: Parameters<Store['delete']>) {
-        return this.#inner.delete(...parameters)
+      write(...parameters: Parameters<Store['write']>) {
+        return this.#inner.write(...parameters)
       }
       close() {
         return this.#inner.close()
@@ -363,7 +377,7 @@ test('a failing case names the method and what it got', async () => {
   )
   const throwing = storeCases(() => ({ ...memoryStore(), attach: () => undefined }))
   await expect(throwing[0]?.run()).rejects.toThrow(
-    /The last call: store\.create\([\s\S]*\nIt threw: TypeError: The store belongs to no collection yet$/,
+    /The last call: store\.write\([\s\S]*\nIt threw: TypeError: The store belongs to no collection yet$/,
   )
 })
 

@@ -7,16 +7,17 @@ import type { PrintedStored } from '../store/printed.ts'
 import { indexesOf } from '../store/shapes.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
 import { UniqueValues } from '../store/unique-values.ts'
+import type { Rows } from '../store/writes.ts'
 import { assemble, findNextDate } from '../store/written.ts'
 import type { ChangeLog } from './change-log.ts'
 import { MemoryIndex } from './memory-index.ts'
 import type { Source } from './memory-select.ts'
 
 /** What a transaction makes of the items of a store: `undefined` of one that it removes. */
-export type Changes = ReadonlyMap<Id, Stored | undefined>
+export type RowChanges = ReadonlyMap<Id, Stored | undefined>
 
 /** The items of a store. An error leaves them and their indexes as they are. */
-export class MemoryRows {
+export class MemoryRows implements Rows {
   /** The time in milliseconds since 1970. */
   readonly clock: () => number
   /** The last id that the store has made. */
@@ -66,7 +67,7 @@ export class MemoryRows {
     this.#shape = shape
     this.#source = { ...this.#source, ...buildSource(shape) }
     this.#uniques = buildUniques(shape)
-    for (const row of this.#rows.values()) this.#restore(row)
+    for (const row of this.#rows.values()) this.#put(row)
   }
 
   /** @throws UniqueError where another item has the id, or values of a unique set. */
@@ -91,30 +92,30 @@ export class MemoryRows {
     return row
   }
 
-  remove(row: Stored): boolean {
+  remove(row: Stored): void {
     for (const index of this.#source.indexes) index.remove(row)
     for (const unique of this.#uniques) unique.replace(row.item, undefined, row.id)
     this.#source.revision++
     this.log?.add({ id: row.id, before: row.item })
-    return this.#rows.delete(row.id)
+    this.#rows.delete(row.id)
   }
 
   /** Undoes an update, which nothing has followed. */
-  undoUpdate(row: Stored, before: Stored): void {
+  restore(before: Stored, row: Stored): void {
     for (const unique of this.#uniques) unique.replace(row.item, before.item, row.id)
     this.#replace(row, before)
     this.log?.add({ id: row.id, before: row.item, after: before.item })
   }
 
   /** Applies what a transaction has changed; never fails. */
-  apply(changes: Changes): void {
+  apply(changes: RowChanges): void {
     for (const id of changes.keys()) {
       const row = this.#rows.get(id)
       if (row) this.remove(row)
     }
     for (const row of changes.values()) {
       if (!row) continue
-      this.#restore(row)
+      this.#put(row)
       this.log?.add({ id: row.id, after: row.item })
     }
   }
@@ -155,7 +156,7 @@ export class MemoryRows {
   }
 
   /** Adds a row that is known to fit. */
-  #restore(row: Stored): void {
+  #put(row: Stored): void {
     for (const unique of this.#uniques) unique.replace(undefined, row.item, row.id)
     this.#add(row)
   }

@@ -1,7 +1,7 @@
 // Items in memory: the reference for how a store behaves. Every write is done at once, so each is atomic; a list that
 // has to look at many items takes several turns of the event loop, and has them as they were at its start.
 
-import type { Awaitable, Item, Json } from '../base/values.ts'
+import type { Json } from '../base/values.ts'
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
 import type { StoreChanges } from '../store/changes.ts'
 import { UnavailableError } from '../store/errors.ts'
@@ -9,10 +9,9 @@ import { createIdempotencyRecords } from '../store/idempotency.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import { cutPage } from '../store/printed.ts'
 import type { Selection } from '../store/selection.ts'
-import { areAtVersions, findUnchanged, writeEach } from '../store/sets.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
-  type Id,
+  type Changes,
   type KeepOptions,
   type ListOptions,
   type Slice,
@@ -24,6 +23,7 @@ import {
   throwIfAborted,
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
+import { writeRows } from '../store/writes.ts'
 import { buildAnswer } from '../store/written.ts'
 import type { ChangeLog } from './change-log.ts'
 import { copyFrozen, MemoryRows } from './memory-rows.ts'
@@ -62,7 +62,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options.clock)
 }
 
-/** Its methods are fields: a program may copy them into a store of its own (`{ ...store, get }`). */
+/** Its methods are fields: a program may copy them into a store of its own (`{ ...store, find }`). */
 export class MemoryStore implements Store {
   readonly pages = 'key'
   readonly idempotency = 'store'
@@ -96,7 +96,10 @@ export class MemoryStore implements Store {
     else this.#rows = new MemoryRows(shape, this.#clock)
   }
 
-  readonly get: Required<Store>['get'] = (id, options) => this.#open(options).get(id)
+  readonly find: Required<Store>['find'] = (ids, options) => {
+    const rows = this.#open(options)
+    return ids.map(id => rows.get(id))
+  }
 
   readonly list: Required<Store>['list'] = (selection, slice, mode, options) => {
     const { source } = this.#open(options)
@@ -119,56 +122,16 @@ export class MemoryStore implements Store {
   readonly stream: Required<Store>['stream'] = (selection, options) =>
     this.#stream(selection, options)
 
-  readonly create: Required<Store>['create'] = (values, options) =>
-    this.#inTurn(() => this.#create(values, options))
-
-  readonly update: Required<Store>['update'] = (id, version, values, options) =>
-    this.#inTurn(() => this.#update(id, version, values, options))
-
-  readonly delete: Required<Store>['delete'] = (id, version, options) =>
-    this.#inTurn(() => this.#delete(id, version, options))
-
-  readonly getMany: Required<Store>['getMany'] = (ids, options) => {
-    const rows = this.#open(options)
-    return ids.map(id => rows.get(id))
-  }
+  /** At once, without a promise, unless a transaction has to end before. */
+  readonly write: Required<Store>['write'] = (changes, options) =>
+    this.#turns.waiting === 0
+      ? this.#write(changes, options)
+      : this.#turns.run(() => this.#write(changes, options))
 
   readonly listEach: Required<Store>['listEach'] = (...[path, ids, selection, limit, options]) => {
     const rows = this.#open(options)
     return findEach([path, ids, selection, limit], rows.source, id => rows.get(id), options)
   }
-
-  readonly createAll: Required<Store>['createAll'] = (values, options) =>
-    this.#inTurn(() => {
-      const rows = this.#open(options)
-      return writeEach(
-        values,
-        each => rows.create(each),
-        row => rows.remove(row),
-      )
-    })
-
-  readonly updateAll: Required<Store>['updateAll'] = (changes, options) =>
-    this.#inTurn(() => {
-      const rows = this.#open(options)
-      const found = findUnchanged(changes, id => rows.get(id))
-      return (
-        found &&
-        writeEach(
-          found,
-          ({ before, values }) => rows.update(before, values),
-          (row, { before }) => rows.undoUpdate(row, before),
-        )
-      )
-    })
-
-  readonly deleteAll: Required<Store>['deleteAll'] = (items, options) =>
-    this.#inTurn(() => {
-      const rows = this.#open(options)
-      if (!areAtVersions(items, id => rows.get(id))) return false
-      for (const { id } of items) rows.remove(rows.get(id) as Stored) // just found
-      return true
-    })
 
   readonly claim: Required<Store>['claim'] = (key, fingerprint, options) => {
     this.#open(options)
@@ -218,41 +181,14 @@ export class MemoryStore implements Store {
     return rows.log
   }
 
-  /** Runs work at once, without a promise, unless a transaction has to end before. */
-  #inTurn<T>(work: () => Awaitable<T>): Awaitable<T> {
-    return this.#turns.waiting === 0 ? work() : this.#turns.run(work)
-  }
-
-  #create(values: Item, options: StoreWriteOptions | undefined): Stored {
+  #write(changes: Changes, options: StoreWriteOptions | undefined): readonly Stored[] | undefined {
     const rows = this.#open(options)
-    this.#requireClaim(options)
-    const row = rows.create(values)
-    this.#keepAnswer(options, row)
-    return row
-  }
-
-  #update(
-    id: Id,
-    version: string,
-    values: Item,
-    options: StoreWriteOptions | undefined,
-  ): Stored | undefined {
-    const rows = this.#open(options)
-    const before = rows.get(id)
-    if (before?.version !== version) return undefined
-    this.#requireClaim(options)
-    const row = rows.update(before, values)
-    this.#keepAnswer(options, row)
-    return row
-  }
-
-  #delete(id: Id, version: string, options: StoreWriteOptions | undefined): boolean {
-    const rows = this.#open(options)
-    const row = rows.get(id)
-    if (row?.version !== version) return false
-    this.#requireClaim(options)
-    this.#keepAnswer(options, undefined)
-    return rows.remove(row)
+    const key = options?.idempotencyKey
+    if (key === undefined) return writeRows(changes, rows)
+    this.#records.requireClaim(key)
+    const written = writeRows(changes, rows)
+    if (written) this.#complete(key, buildAnswer(options, written), options)
+    return written
   }
 
   async *#stream(selection: Selection, options: StoreOptions | undefined) {
@@ -264,17 +200,6 @@ export class MemoryStore implements Store {
       this.#open(options)
       yield items.slice(at, at + BATCH_ITEMS)
     }
-  }
-
-  #requireClaim(options: StoreWriteOptions | undefined): void {
-    const key = options?.idempotencyKey
-    if (key !== undefined) this.#records.requireClaim(key)
-  }
-
-  /** Keeps the answer of a write under its idempotency key; `written` is absent for a deletion. */
-  #keepAnswer(options: StoreWriteOptions | undefined, written: Stored | undefined): void {
-    const key = options?.idempotencyKey
-    if (key !== undefined) this.#complete(key, buildAnswer(options, written), options)
   }
 
   #complete(key: string, answer: Json | undefined, options?: KeepOptions): void {

@@ -9,7 +9,6 @@ import { chosenId, nextId } from '../store/ids.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import { cutPage } from '../store/printed.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
-import { areAtVersions, findUnchanged, writeEach } from '../store/sets.ts'
 import { sliceItems } from '../store/slice-items.ts'
 import {
   type Id,
@@ -19,7 +18,6 @@ import {
   type Stored,
   type StoreOptions,
   type StorePage,
-  type StoreWriteOptions,
   throwIfAborted,
 } from '../store/store.ts'
 import {
@@ -30,6 +28,7 @@ import {
 } from '../store/store-queue.ts'
 import { TransactionQueue } from '../store/transaction-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'
+import { type Rows, writeRows } from '../store/writes.ts'
 import { buildAnswer } from '../store/written.ts'
 import type { MemoryRows } from './memory-rows.ts'
 import { countSelection, findSliceInTurns } from './memory-select.ts'
@@ -137,6 +136,15 @@ class Overlay {
     if (this.ended) throw new TypeError('The transaction has ended: its stores take no more calls')
   }
 
+  /** Its rows, as a write sees and makes them. */
+  readonly #own: Rows = {
+    get: id => this.#get(id),
+    create: values => this.#create(values),
+    update: ({ id }, values) => this.#put(id, values),
+    remove: ({ id }) => this.#set(id, undefined),
+    restore: before => this.#set(before.id, before),
+  }
+
   #get(id: Id): Stored | undefined {
     return this.#changes.has(id) ? this.#changes.get(id) : this.#rows.get(id)
   }
@@ -236,20 +244,6 @@ class Overlay {
     )
   }
 
-  #write<T>(options: StoreWriteOptions | undefined, work: () => T): Awaitable<T> {
-    return this.#run(options, () => {
-      const key = options?.idempotencyKey
-      if (key !== undefined) this.#base.requireClaim(key)
-      return work()
-    })
-  }
-
-  #answer(options: StoreWriteOptions | undefined, row: Stored | undefined): void {
-    const key = options?.idempotencyKey
-    if (key === undefined) return
-    this.#answers.set(key, { answer: buildAnswer(options, row), options })
-  }
-
   #createStore(): Store {
     const base = this.#base
     return {
@@ -260,9 +254,9 @@ class Overlay {
       claim: refuseInTransaction,
       close: refuseInTransaction,
       // A filter reads at once: neither this nor a list without a sort waits.
-      get: (id, options) => {
+      find: (ids, options) => {
         this.#open(options)
-        return this.#get(id)
+        return ids.map(id => this.#get(id))
       },
       list: (selection, slice, mode, options) => {
         const list = () =>
@@ -284,52 +278,14 @@ class Overlay {
           )
         }),
       stream: (selection, options) => this.#stream(selection, options),
-      create: (values, options) =>
-        this.#write(options, () => {
-          const row = this.#create(values)
-          this.#answer(options, row)
-          return row
-        }),
-      update: (id, version, values, options) =>
-        this.#write(options, () => {
-          if (this.#get(id)?.version !== version) return undefined
-          const row = this.#put(id, values)
-          this.#answer(options, row)
-          return row
-        }),
-      delete: (id, version, options) =>
-        this.#write(options, () => {
-          if (this.#get(id)?.version !== version) return false
-          this.#answer(options, undefined)
-          this.#set(id, undefined)
-          return true
-        }),
-      getMany: (ids, options) => this.#run(options, () => ids.map(id => this.#get(id))),
-      createAll: (values, options) =>
-        this.#run(options, () =>
-          writeEach(
-            values,
-            each => this.#create(each),
-            ({ id }) => this.#set(id, undefined),
-          ),
-        ),
-      updateAll: (changes, options) =>
+      write: (changes, options) =>
         this.#run(options, () => {
-          const found = findUnchanged(changes, id => this.#get(id))
-          return (
-            found &&
-            writeEach(
-              found,
-              ({ before, values }) => this.#put(before.id, values),
-              ({ id }, { before }) => this.#set(id, before),
-            )
-          )
-        }),
-      deleteAll: (items, options) =>
-        this.#run(options, () => {
-          if (!areAtVersions(items, id => this.#get(id))) return false
-          for (const { id } of items) this.#set(id, undefined)
-          return true
+          const key = options?.idempotencyKey
+          if (key !== undefined) base.requireClaim(key)
+          const written = writeRows(changes, this.#own)
+          if (key !== undefined && written)
+            this.#answers.set(key, { answer: buildAnswer(options, written), options })
+          return written
         }),
       complete: (key, answer, options) => {
         this.#open(options)

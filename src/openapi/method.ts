@@ -9,7 +9,7 @@ import type {
 } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { takesArrays } from '../store/sets.ts'
+import { takesArrays } from '../store/writes.ts'
 import type { Components, Naming } from './components.ts'
 
 /** One method of a target. */

@@ -22,7 +22,7 @@ import {
 } from '../negotiate.ts'
 import type { CollectionContext, DecodedBody, RequestContext } from '../operations/calls/context.ts'
 import type { Uploads } from '../operations/calls/uploads.ts'
-import { takesArrays } from '../store/sets.ts'
+import { takesArrays } from '../store/writes.ts'
 import { toCollectionContext } from './steps.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }

@@ -74,7 +74,7 @@ export class Health {
       }
     }
     const asked = this.#collections.map(async ({ store, shape }) =>
-      fails(async () => store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal })),
+      fails(async () => store.find([shape.identity.kind === 'integer' ? 0 : '-'], { signal })),
     )
     const [isFull, ...failing] = await Promise.all([
       fails(() => requireDiskSpace(this.#api, { signal })),
@@ -83,7 +83,8 @@ export class Health {
     const unreachable = this.#collections.filter((_, at) => failing[at])
     if (unreachable.length === 0) this.hasOpened = true
     const unwritable = this.#collections.filter(
-      ({ operations, store }) => operations.has('create') && store.takesCreates?.() === false,
+      ({ operations, store }) =>
+        operations.has('create') && store.facts?.()?.takesCreates === false,
     )
     const isOk = unreachable.length === 0 && !isFull && unwritable.length === 0
     const state: HealthState = {

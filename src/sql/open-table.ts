@@ -1,33 +1,32 @@
 // Opens the table of a collection: what serves it, once it is set up.
 
-import type { Shape } from '../store/store.ts'
+import type { Shape, StoreFacts } from '../store/store.ts'
 import type { ForeignKey, KeyTarget, SqlDatabase } from './databases/database.ts'
 import type { TableOptions } from './options.ts'
 import type { Session } from './session/session.ts'
 import { setUpTable } from './set-up-table.ts'
+import { buildChangeAlike } from './statements/change-alike.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
 import { EachReader } from './statements/each-reader.ts'
+import { buildFinder } from './statements/find-rows.ts'
 import { readIdSequence } from './statements/id-sequence.ts'
 import { createRecords, type IdempotencyRecords } from './statements/idempotency.ts'
 import { LockedRows } from './statements/locked-rows.ts'
 import { PageReader } from './statements/page-reader.ts'
 import { RowAccess } from './statements/row-access.ts'
-import { buildSetAccess, type SetAccess } from './statements/sets.ts'
 import { TableWalk } from './statements/table-walk.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
-import { buildUpdateAll } from './statements/update-all.ts'
+import { Writes } from './statements/writes.ts'
 import { adviseGenerated, adviseNarrow, adviseUnwritable, listUnwritable } from './table/advise.ts'
 import type { TableMapping } from './table/table-mapping.ts'
 
 /** The operations on a table, once its catalog is read. */
 export interface Table {
   readonly mapping: TableMapping
-  readonly rows: RowAccess
-  readonly creates: Creates
-  readonly sets: SetAccess
-  readonly updateAll: ReturnType<typeof buildUpdateAll>
+  readonly finder: ReturnType<typeof buildFinder>
+  readonly writes: Writes
   readonly totals: Totals
   readonly reads: PageReader
   readonly each: EachReader
@@ -36,10 +35,7 @@ export interface Table {
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
   readonly target: KeyTarget | undefined
-  /** The fields whose references the database keeps. */
-  readonly kept: ReadonlySet<string>
-  /** Whether each column that needs a value is filled in by a create. */
-  readonly takesCreates: boolean
+  readonly facts: StoreFacts
   /** Whether clients read what triggers say. */
   readonly databaseMessages: boolean
   /** What to tell the one who runs the program. */
@@ -77,15 +73,30 @@ export async function openTable(
   const walk = walks ? new TableWalk(mapping, maxScan, catalog.rowid) : undefined
   const locked = new LockedRows(mapping, catalog.listUnserved(mapping))
   const changesLater = catalog.changesLater(mapping, 'changed')
-  const rows = new RowAccess(mapping, records, locked, { isExact, changesLater }, clock)
+  const creates = new Creates(
+    mapping,
+    records,
+    {
+      isExact: catalog.isExact(mapping, 'insert'),
+      insertsAll: catalog.insertsAll,
+      mayKeep: catalog.mayAlter(mapping, 'skip'),
+      changesLater: catalog.changesLater(mapping, 'inserted'),
+      sequence: ids.sequence,
+    },
+    clock,
+  )
+  const rows = new RowAccess(mapping, locked, changesLater, clock)
+  const changeAlike = buildChangeAlike(mapping, clock)
   const totals = new Totals(mapping, rememberTotals && catalog.tellsChanges, walk)
   const reads = new PageReader(mapping, totals, walk)
   return {
     mapping,
     records,
     target: catalog.targetOf(mapping),
-    kept,
-    takesCreates: unfilled.length === 0 && unwritable.length === 0,
+    facts: {
+      keptReferences: kept,
+      takesCreates: unfilled.length === 0 && unwritable.length === 0,
+    },
     databaseMessages: options.databaseMessages === true,
     advice: [
       ...advice,
@@ -98,21 +109,8 @@ export async function openTable(
       // A trigger may fill them in.
       ...(catalog.mayAlter(mapping, 'insert') ? [] : adviseNarrow(mapping)),
     ],
-    rows,
-    creates: new Creates(
-      mapping,
-      records,
-      {
-        isExact: catalog.isExact(mapping, 'insert'),
-        insertsAll: catalog.insertsAll,
-        mayKeep: catalog.mayAlter(mapping, 'skip'),
-        changesLater: catalog.changesLater(mapping, 'inserted'),
-        sequence: ids.sequence,
-      },
-      clock,
-    ),
-    sets: buildSetAccess(mapping, locked, isExact),
-    updateAll: buildUpdateAll(mapping, rows, isExact, clock),
+    finder: buildFinder(mapping),
+    writes: new Writes({ mapping, records, creates, rows, changeAlike, locked, isExact }),
     totals,
     reads,
     each: new EachReader(mapping, reads),

@@ -9,10 +9,13 @@ import { BATCH_BYTES, BATCH_ITEMS } from '../store/page.ts'
 import { type FilterSet, sortKeyOf } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import {
+  type Id,
   type KeySlice,
   type ListOptions,
   type Shape,
   type Store,
+  type Stored,
+  type StoreOptions,
   throwIfAborted,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
@@ -88,9 +91,10 @@ abstract class TableCalls {
   /** Runs work on the table. */
   protected abstract use<T>(work: TableWork<T>): Promise<T>
 
-  protected find(...input: Parameters<Store['get']>): ReturnType<Store['get']> {
-    return this.use(({ sets }, on) => sets.get(on, ...input))
-  }
+  /** What `find` finds without waiting; `undefined` if it has to wait. */
+  protected abstract findAtOnce(
+    ...input: Parameters<Store['find']>
+  ): readonly (Stored | undefined)[] | undefined
 
   /** Reads the table and those that its filters reach into. */
   #read<S extends FilterSet, T>(
@@ -109,11 +113,8 @@ abstract class TableCalls {
     return Promise.all(others.map(store => store.openTable())).then(run)
   }
 
-  #write<T>(work: TableWork<T>): Promise<T> {
-    return this.use((table, on) => work(table, on).catch(error => rethrow(error, table)))
-  }
-
-  readonly get: Required<Store>['get'] = (...input) => this.find(...input)
+  readonly find: Required<Store>['find'] = (...input) =>
+    this.findAtOnce(...input) ?? this.use(({ finder }, on) => finder.find(on, ...input))
 
   readonly list: Required<Store>['list'] = (selection, slice, mode, call) =>
     this.#read(
@@ -152,17 +153,8 @@ abstract class TableCalls {
     })
   }
 
-  readonly create: Required<Store>['create'] = (...input) =>
-    this.#write(({ creates }, on) => creates.create(on, ...input))
-
-  readonly update: Required<Store>['update'] = (...input) =>
-    this.#write(({ rows }, on) => rows.update(on, ...input))
-
-  readonly delete: Required<Store>['delete'] = (...input) =>
-    this.#write(({ rows }, on) => rows.delete(on, ...input))
-
-  readonly getMany: Required<Store>['getMany'] = (...input) =>
-    this.use(({ sets }, on) => sets.getMany(on, ...input))
+  readonly write: Required<Store>['write'] = (...input) =>
+    this.use((table, on) => table.writes.write(on, ...input).catch(error => rethrow(error, table)))
 
   readonly listEach: Required<Store>['listEach'] = (path, ids, selection, limit, call) =>
     this.#read(
@@ -170,15 +162,6 @@ abstract class TableCalls {
       ({ each }, on, wanted) => each.list(on, [path, ids, wanted, limit], call),
       call,
     )
-
-  readonly createAll: Required<Store>['createAll'] = (...input) =>
-    this.#write(({ creates }, on) => creates.createAll(on, ...input))
-
-  readonly updateAll: Required<Store>['updateAll'] = (...input) =>
-    this.#write(({ updateAll }, on) => updateAll(on, ...input))
-
-  readonly deleteAll: Required<Store>['deleteAll'] = (...input) =>
-    this.#write(({ sets }, on) => sets.deleteAll(on, ...input))
 
   readonly complete: Required<Store>['complete'] = (...input) =>
     this.use(({ records }, on) => records.complete(on, ...input))
@@ -230,10 +213,7 @@ class SqlStore extends TableCalls implements Store {
     if (this.#references.add(references, this.#table !== undefined)) this.#forgetTable()
   }
 
-  readonly keepsReference: Required<Store>['keepsReference'] = field =>
-    this.#table?.kept.has(field) ?? false
-
-  readonly takesCreates: Required<Store>['takesCreates'] = () => this.#table?.takesCreates ?? true
+  readonly facts: Required<Store>['facts'] = () => this.#table?.facts
 
   readonly open: Required<Store>['open'] = () => this.use(async () => undefined)
 
@@ -317,7 +297,7 @@ class SqlStore extends TableCalls implements Store {
       session: this.#session,
       shared: this.database,
       keep: typeof changes === 'object' ? changes.keep : undefined,
-      find: ids => this.getMany(ids),
+      find: ids => this.find(ids),
     }
   }
 
@@ -351,9 +331,9 @@ class SqlStore extends TableCalls implements Store {
     }
   }
 
-  protected override find(...[id, call]: Parameters<Store['get']>): ReturnType<Store['get']> {
-    const found = this.#closed ? undefined : this.#table?.sets.getAtOnce(this.#session, id, call)
-    return found ? found.stored : super.find(id, call)
+  protected override findAtOnce([id, other]: readonly Id[], call?: StoreOptions) {
+    if (this.#closed || id === undefined || other !== undefined) return undefined
+    return this.#table?.finder.findAtOnce(this.#session, id, call)
   }
 }
 
@@ -378,8 +358,11 @@ class StoreInTransaction extends TableCalls implements Store {
     return this.#store.createSql(this.#transaction)
   }
 
-  readonly keepsReference: Required<Store>['keepsReference'] = field =>
-    this.#table.status === 'fulfilled' && this.#table.value.kept.has(field)
+  readonly facts: Required<Store>['facts'] = () =>
+    this.#table.status === 'fulfilled' ? this.#table.value.facts : undefined
+
+  // It waits for the calls of the transaction before it.
+  protected override findAtOnce(): undefined {}
 
   protected override async use<T>(work: TableWork<T>): Promise<T> {
     if (this.#table.status === 'rejected') throw this.#table.reason

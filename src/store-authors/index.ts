@@ -33,9 +33,13 @@ export {
 } from '../store/selection.ts'
 export { mergeShapes } from '../store/shapes.ts'
 export {
+  type Changes,
+  type Creation,
+  type Deletion,
   type EachLimit,
   type Id,
   type Identity,
+  type ItemVersion,
   type KeySlice,
   type ListOptions,
   type PositionSlice,
@@ -43,13 +47,16 @@ export {
   type Slice,
   type Store,
   type Stored,
-  type StoredChange,
+  type StoreFacts,
   type StoreOptions,
   type StorePage,
   type StoreWriteOptions,
   type TotalMode,
   throwIfAborted,
+  type Update,
 } from '../store/store.ts'
 export { UniqueValues } from '../store/unique-values.ts'
+export { areCreations, areUpdates, type Rows, writeRows } from '../store/writes.ts'
 export { assemble, buildAnswer } from '../store/written.ts'
+export { type ItemCalls, oneByOne } from './one-by-one.ts'
 export { type ItemPlace, scanStore } from './scan-store.ts'

@@ -11,6 +11,7 @@ import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import { sliceItems } from '../store/slice-items.ts'
 import {
+  type Changes,
   type Id,
   type Shape,
   type Slice,
@@ -23,6 +24,7 @@ import {
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'
+import { type Rows, writeRows } from '../store/writes.ts'
 import { assemble, findNextDate } from '../store/written.ts'
 
 /** A place that holds items: a file, a key-value store, another program. */
@@ -67,11 +69,15 @@ class ScanStore implements Store {
     this.#attached = this.#attached ? mergeShapes(this.#attached, next) : next
   }
 
-  readonly get = async (id: Id, options?: StoreOptions): Promise<Stored | undefined> => {
+  readonly find = async (ids: readonly Id[], options?: StoreOptions) => {
     this.#open(options)
-    if (!this.#place.get) return (await this.#all(options)).find(stored => stored.id === id)
-    const found = await this.#place.get(id)
-    return found && copy(found)
+    const all = this.#place.get ? [] : await this.#all(options)
+    const found: (Stored | undefined)[] = []
+    for (const id of ids) {
+      const stored = this.#place.get ? await this.#place.get(id) : all.find(each => each.id === id)
+      found.push(stored && copy(stored))
+    }
+    return found
   }
 
   readonly list = async (
@@ -118,40 +124,16 @@ class ScanStore implements Store {
     }
   }
 
-  readonly create = (values: Item, options?: StoreOptions): Promise<Stored> =>
+  readonly write = (changes: Changes, options?: StoreOptions) =>
     this.#turns.run(async () => {
-      const { identity } = this.#open(options)
-      const all = await this.#all(options)
-      let newest = this.#last
-      for (const { id } of all) {
-        // Ids that clients choose say nothing of the next one.
-        if (identity.kind !== 'text' && (newest === undefined || id > newest)) newest = id
-      }
-      const id = chosenId(identity, values) ?? nextId(identity, newest, Date.now())
-      if (all.some(stored => stored.id === id)) throw new UniqueError([identity.name])
-      const stored = await this.#write(id, values, undefined, all)
-      if (id !== values[identity.name]) this.#last = id
-      return stored
-    })
-
-  readonly update = (
-    id: Id,
-    version: string,
-    values: Item,
-    options?: StoreOptions,
-  ): Promise<Stored | undefined> =>
-    this.#turns.run(async () => {
-      const all = await this.#all(options)
-      const old = all.find(stored => stored.id === id)
-      return old?.version === version ? this.#write(id, values, old, all) : undefined
-    })
-
-  readonly delete = (id: Id, version: string, options?: StoreOptions): Promise<boolean> =>
-    this.#turns.run(async () => {
-      const old = await this.get(id, options)
-      if (old?.version !== version) return false
-      await this.#place.remove(old)
-      return true
+      const shape = this.#open(options)
+      const rows = new ScannedRows(shape, await this.#all(options), this.#last)
+      const written = writeRows(changes, rows)
+      if (!written) return undefined
+      this.#last = rows.last
+      for (const row of rows.removed) await this.#place.remove(row)
+      for (const row of written) await this.#place.put(row)
+      return written.map(copy)
     })
 
   readonly close = async (): Promise<void> => {
@@ -178,21 +160,68 @@ class ScanStore implements Store {
     throwIfAborted(options)
     return found
   }
+}
 
-  async #write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
-    const shape = this.#open()
-    const now = findNextDate(Date.now(), old?.updatedAt)
-    const date = new Date(now).toISOString()
-    const created = String((shape.createdAt && old?.item[shape.createdAt]) || date)
-    const item = assemble(shape, id, structuredClone(values), created, date)
-    for (const set of shape.unique) {
-      const unique = new UniqueValues(set)
-      for (const other of all) unique.replace(undefined, other.item, other.id)
-      unique.check(item, id)
+/** All items, as one write sees and makes them. */
+class ScannedRows implements Rows {
+  /** The last id that the store has made, or has found. */
+  last: Id | undefined
+  readonly removed: Stored[] = []
+  readonly #shape: Shape
+  readonly #rows = new Map<Id, Stored>()
+  readonly #uniques: readonly UniqueValues[]
+
+  constructor(shape: Shape, all: readonly Stored[], last: Id | undefined) {
+    this.#shape = shape
+    this.#uniques = shape.unique.map(set => new UniqueValues(set))
+    this.last = last
+    for (const row of all) {
+      this.restore(row)
+      // Ids that clients choose say nothing of the next one.
+      const { kind } = shape.identity
+      if (kind !== 'text' && (this.last === undefined || row.id > this.last)) this.last = row.id
     }
-    const stored: Stored = { id, item, version: createVersion(), updatedAt: now }
-    await this.#place.put(stored)
-    return copy(stored)
+  }
+
+  get(id: Id): Stored | undefined {
+    return this.#rows.get(id)
+  }
+
+  create(values: Item): Stored {
+    const { identity } = this.#shape
+    const id = chosenId(identity, values) ?? nextId(identity, this.last, Date.now())
+    if (this.#rows.has(id)) throw new UniqueError([identity.name])
+    const row = this.#build(id, values, undefined)
+    if (id !== values[identity.name]) this.last = id
+    return row
+  }
+
+  update(before: Stored, values: Item): Stored {
+    return this.#build(before.id, values, before)
+  }
+
+  remove(row: Stored): void {
+    for (const unique of this.#uniques) unique.replace(row.item, undefined, row.id)
+    this.#rows.delete(row.id)
+    this.removed.push(row)
+  }
+
+  restore(row: Stored): void {
+    const { id, item } = row
+    for (const unique of this.#uniques) unique.replace(this.#rows.get(id)?.item, item, id)
+    this.#rows.set(id, row)
+  }
+
+  #build(id: Id, values: Item, before: Stored | undefined): Stored {
+    const shape = this.#shape
+    const now = findNextDate(Date.now(), before?.updatedAt)
+    const date = new Date(now).toISOString()
+    const created = String((shape.createdAt && before?.item[shape.createdAt]) || date)
+    const item = assemble(shape, id, structuredClone(values), created, date)
+    for (const unique of this.#uniques) unique.check(item, id)
+    const row: Stored = { id, item, version: createVersion(), updatedAt: now }
+    this.restore(row)
+    return row
   }
 }
 

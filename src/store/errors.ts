@@ -5,22 +5,53 @@ interface ErrorOptions {
   readonly cause?: unknown
 }
 
-interface UnstorableOptions extends ErrorOptions {
+interface ChangeErrorOptions extends ErrorOptions {
+  /** The place of the change that is at fault, among those of the call, from 0. */
+  readonly at?: number | undefined
+}
+
+/** An error for which one change of a call is at fault. None of the changes was made. */
+export abstract class ChangeError extends AnyHttpError {
+  /** The place of that change, from 0; `undefined` if the store does not know it, or the call has only one. */
+  at: number | undefined
+
+  constructor(status: number, issues: readonly AnyIssue[], { at, cause }: ChangeErrorOptions = {}) {
+    super(status, issues, { cause })
+    this.at = at
+  }
+}
+
+/** Says which change an error is about, if it is about one. @returns the error. */
+export function placeError(error: unknown, at: number): unknown {
+  if (error instanceof ChangeError) error.at ??= at
+  return error
+}
+
+interface UnstorableOptions extends ChangeErrorOptions {
   /** Whether the values are absent, or null, and must be there. */
   readonly missing?: boolean
 }
 
-interface RefusedOptions extends ErrorOptions {
+interface RefusedOptions extends ChangeErrorOptions {
   /** What the client is told in place of the general message. */
   readonly message?: string | undefined
 }
 
+/** Does the work of one change. @throws what it throws, with the place of the change. */
+export async function inPlace<T>(at: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw placeError(error, at)
+  }
+}
+
 /** Thrown by a store where an item would equal another in a set of fields that must be unique. */
-export class UniqueError extends HttpError {
+export class UniqueError extends ChangeError {
   /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
   readonly fields: readonly string[]
 
-  constructor(fields: readonly string[], options?: ErrorOptions) {
+  constructor(fields: readonly string[], options?: ChangeErrorOptions) {
     const message = `Another item has the same ${fields.join(' and ') || 'values'}`
     super(409, listIssues(message, fields, 'not_unique'), options)
     this.fields = fields
@@ -28,8 +59,8 @@ export class UniqueError extends HttpError {
 }
 
 /** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
-export class ReferenceConflictError extends HttpError {
-  constructor(options?: ErrorOptions) {
+export class ReferenceConflictError extends ChangeError {
+  constructor(options?: ChangeErrorOptions) {
     const message = 'Something refers to this, or this refers to something that is not there'
     super(409, [{ message, type: 'conflict' }], options)
   }
@@ -39,7 +70,7 @@ export class ReferenceConflictError extends HttpError {
  * Thrown by a store for values that it cannot keep, such as a text too long for an index, or a value that
  * a check of its table forbids.
  */
-export class UnstorableError extends HttpError {
+export class UnstorableError extends ChangeError {
   /** The dotted paths of the values, as far as the store knows them. */
   readonly fields: readonly string[]
 
@@ -58,7 +89,7 @@ export class UnstorableError extends HttpError {
  * Thrown by a store for a write that a rule of its database refuses: a policy, an exclusion of other items, an error that a
  * trigger raises. Nothing was written.
  */
-export class RefusedError extends HttpError {
+export class RefusedError extends ChangeError {
   /** The dotted paths of the values at fault, as far as the store knows them. */
   readonly fields: readonly string[]
 
@@ -83,7 +114,7 @@ const KEPT: Issue = {
   type: 'kept_by_database',
 }
 
-interface KeptOptions extends ErrorOptions {
+interface KeptOptions extends ChangeErrorOptions {
   /** What the client is told in place of the general message. */
   readonly issues?: readonly AnyIssue[]
 }
@@ -92,25 +123,9 @@ interface KeptOptions extends ErrorOptions {
  * Thrown by a store for a write that its database keeps out: a trigger skips it, or a policy hides the row from it. No
  * other writer is the cause, so that another attempt would end alike. Nothing was written.
  */
-export class KeptError extends AnyHttpError {
-  /** The place of the item among those of the call, from 0: that is the only one, if the call has one. */
-  readonly at: number
-
-  /** @param at the place of the item among those of the call. */
-  constructor(at = 0, { issues = [KEPT], ...options }: KeptOptions = {}) {
+export class KeptError extends ChangeError {
+  constructor({ issues = [KEPT], ...options }: KeptOptions = {}) {
     super(409, issues, options)
-    this.at = at
-  }
-}
-
-/** Does the work on one of several items. @throws KeptError with the place of the item. */
-export async function inPlace<T>(at: number, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof KeptError
-      ? new KeptError(at, { issues: error.errors, cause: error })
-      : error
   }
 }
 

@@ -58,7 +58,10 @@ export interface Within {
 /** A store, as far as a filter reaches into it. */
 export interface FilteredStore {
   readonly database?: object | undefined
-  get(id: string | number, options?: FilteredOptions): Awaitable<FilteredItem | undefined>
+  find(
+    ids: readonly (string | number)[],
+    options?: FilteredOptions,
+  ): Awaitable<readonly (FilteredItem | undefined)[]>
   list(
     selection: {
       readonly where: readonly Filter[]

@@ -1,7 +1,7 @@
 // Idempotency keys of a store that does not keep them itself: in this process, or nowhere.
-import { type Awaitable, andThen } from '../base/values.ts'
+import { andThen } from '../base/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
-import type { Store, Stored, StoreWriteOptions } from './store.ts'
+import type { Changes, Store, StoreWriteOptions } from './store.ts'
 import { buildAnswer } from './written.ts'
 
 /** A store with the methods for idempotency keys. */
@@ -51,20 +51,16 @@ function isKeyed(store: Store): store is KeyedStore {
 
 /** Wraps a store. Each method is called on the store itself: it may be an instance of a class. */
 function addRecords(store: Store, records: Records): KeyedStore {
-  /** Does a write, and keeps the answer of its key. */
-  function keyWrite<T extends Stored | boolean | undefined>(
-    options: StoreWriteOptions | undefined,
-    write: (options: StoreWriteOptions | undefined) => Awaitable<T>,
-  ): Awaitable<T> {
+  /** Writes, and keeps the answer of the key. */
+  function write(changes: Changes, options?: StoreWriteOptions) {
     const key = options?.idempotencyKey
-    if (!options || key === undefined) return write(options)
+    if (key === undefined) return store.write(changes, options)
     records.requireClaim(key)
     // The store may keep other keys: this one is not among them.
-    const { signal, repeated } = options
-    return andThen(write({ signal, repeated }), result => {
-      const written = typeof result === 'object' ? result : undefined
-      if (result) records.complete(key, buildAnswer(options, written), options)
-      return result
+    const { signal, repeated } = options ?? {}
+    return andThen(store.write(changes, { signal, repeated }), written => {
+      if (written) records.complete(key, buildAnswer(options, written), options)
+      return written
     })
   }
 
@@ -74,21 +70,14 @@ function addRecords(store: Store, records: Records): KeyedStore {
     ...(store.database && { database: store.database }),
     ...(store.hashesValues && { hashesValues: true }),
     attach: shape => store.attach(shape),
-    get: (...parameters) => store.get(...parameters),
+    find: (...parameters) => store.find(...parameters),
     list: (...parameters) => store.list(...parameters),
     count: (...parameters) => store.count(...parameters),
     stream: (...parameters) => store.stream(...parameters),
-    create: (values, options) => keyWrite(options, inner => store.create(values, inner)),
-    update: (id, version, values, options) =>
-      keyWrite(options, inner => store.update(id, version, values, inner)),
-    delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
+    write,
     ...(store.changes && { changes: store.changes }),
     ...(store.countBy && { countBy: store.countBy.bind(store) }),
-    ...(store.getMany && { getMany: store.getMany.bind(store) }),
     ...(store.listEach && { listEach: store.listEach.bind(store) }),
-    ...(store.createAll && { createAll: store.createAll.bind(store) }),
-    ...(store.updateAll && { updateAll: store.updateAll.bind(store) }),
-    ...(store.deleteAll && { deleteAll: store.deleteAll.bind(store) }),
     claim: records.claim,
     renew: records.renew,
     complete: records.complete,

@@ -1,8 +1,8 @@
 // The items of several ids, in stores that list them at once and in those that do not.
 import type { Path } from '../base/paths.ts'
 import type { Selection } from './selection.ts'
-import { findSet, MAX_SET } from './sets.ts'
 import type { EachLimit, Id, ListOptions, Store, StorePage } from './store.ts'
+import { MAX_SET } from './writes.ts'
 
 /**
  * Lists the items of each id, as `Store.listEach` does, for any number of ids. A store without it lists them one by one.
@@ -18,7 +18,7 @@ export async function listEach(
   if (!store.listEach && isPlain && path.join('.') === identity) {
     const found: StorePage[] = []
     for (let at = 0; at < ids.length; at += MAX_SET) {
-      const set = await findSet(store, ids.slice(at, at + MAX_SET), options)
+      const set = await store.find(ids.slice(at, at + MAX_SET), options)
       found.push(...set.map(item => ({ items: item ? [item] : [], more: false })))
     }
     return found

@@ -118,7 +118,7 @@ function withinTest({ path, within }: WithinFilter, budget: TextBudget): (item: 
     return item => {
       const id = getValue(item, path)
       if (typeof id !== 'string' && typeof id !== 'number') return false
-      const found = atOnce(store.get(id))
+      const [found] = atOnce(store.find([id]))
       return found !== undefined && tests.every(test => test(found.item))
     }
   }

@@ -31,8 +31,8 @@ export function runInTurn<T>(lines: readonly StoreQueue[], work: () => T | Promi
 export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'database', { enumerable: false })
   Object.defineProperty(store, 'transaction', { enumerable: false })
-  // A copy may have its own `list`, `create`, `update` or `delete`, which these would pass by.
-  for (const name of ['getMany', 'listEach', 'createAll', 'updateAll', 'deleteAll', 'changes'])
+  // A copy may have its own `list` or `write`, which these would pass by.
+  for (const name of ['listEach', 'changes'])
     Object.defineProperty(store, name, { enumerable: false })
 }
 

@@ -24,6 +24,31 @@ export interface Stored {
   readonly updatedAt?: number | undefined
 }
 
+/** An item at a version. */
+export type ItemVersion = Pick<Stored, 'id' | 'version'>
+
+/** Adds an item. */
+export interface Creation {
+  /** Its properties without the dates; with the id if the client chose it. */
+  readonly create: Item
+}
+
+/** Replaces the values of an item that is still at the version of `before`. */
+export interface Update {
+  /** Its new properties, as those of {@link Creation.create}. */
+  readonly update: Item
+  /** The item as it was read. */
+  readonly before: Stored
+}
+
+/** Removes an item that is still at its version; or has the database mark or hide it in place of that. */
+export interface Deletion {
+  readonly delete: ItemVersion
+}
+
+/** Changes of one kind. */
+export type Changes = readonly Creation[] | readonly Update[] | readonly Deletion[]
+
 /** How an item is identified. */
 export interface Identity {
   /** The name of the identifying field. */
@@ -65,6 +90,17 @@ export interface StoreReference {
   readonly onDelete?: 'cascade' | 'restrict' | undefined
 }
 
+/** What a store knows of its database. */
+export interface StoreFacts {
+  /**
+   * The fields whose references the database keeps, as a foreign key does: a value that names no item, or the deletion
+   * of one that is named, is a ReferenceConflictError, or the latter deletes what names it.
+   */
+  readonly keptReferences: ReadonlySet<string>
+  /** Whether a create can succeed: false if a column needs a value that no create has. `/health` names such a collection. */
+  readonly takesCreates: boolean
+}
+
 /** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
 export interface PositionSlice {
   readonly limit: number
@@ -78,14 +114,6 @@ export interface KeySlice {
   readonly key: readonly (Scalar | null)[] | undefined
   /** The last `limit` items before the key (or of the list), still in the order of the sort. */
   readonly backward: boolean
-}
-
-/** A change of an item, which must still be at the version that was read. */
-export interface StoredChange {
-  /** The item as it was read. */
-  readonly before: Stored
-  /** Its new values, as of `update`. */
-  readonly values: Item
 }
 
 /** Which part of a selection a page is. */
@@ -148,10 +176,10 @@ export interface StoreWriteOptions extends KeepOptions {
   /** A claimed idempotency key, to be completed in the same step as the write. */
   readonly idempotencyKey?: string | undefined
   /**
-   * Makes the answer that is kept under the key from the written item; for a deletion it gets `undefined`.
-   * Default: `{ id, item, version, updatedAt }` of the item, `null` for a deletion.
+   * Makes the answer that is kept under the key from what {@link Store.write} returns. Default: a list with
+   * `{ id, item, version, updatedAt }` of each item.
    */
-  readonly answer?: ((written: Stored | undefined) => Json) | undefined
+  readonly answer?: ((written: readonly Stored[]) => Json) | undefined
 }
 
 /** @throws the signal's reason, where the work is to end. */
@@ -200,24 +228,17 @@ export interface Store extends ProgramStore {
   relate?(references: readonly StoreReference[]): void
 
   /**
-   * Whether the database, once it is open, keeps the reference of a field, as a foreign key does: a value that names
-   * no item, or the deletion of one that is named, is a ReferenceConflictError, or the latter deletes what names it.
-   * @example const isKept = store.keepsReference?.('car_id') ?? false
+   * What it has found in its database when it opened; `undefined` before. Absent if there is nothing to find.
+   * @example const isKept = store.facts?.()?.keptReferences.has('car_id') ?? false
    */
-  keepsReference?(field: string): boolean
+  facts?(): StoreFacts | undefined
 
   /**
-   * Whether a create can succeed, as the store found its table when it opened: false where a column needs a value that
-   * no create has. `/health` names such a collection. Absent: it can.
-   * @example const mayCreate = store.takesCreates?.() ?? true
+   * Finds items by their ids, at most 500.
+   * @returns an item for each id, in their order; `undefined` if there is none.
+   * @example const [first, second] = await store.find([red.id, 'none'])
    */
-  takesCreates?(): boolean
-
-  /**
-   * Finds an item by its id.
-   * @example const found = await store.get(red.id)
-   */
-  get(id: Id, options?: StoreOptions): Awaitable<Stored | undefined>
+  find(ids: readonly Id[], options?: StoreOptions): Awaitable<readonly (Stored | undefined)[]>
 
   /**
    * Finds a slice of a selection with its total, both of one moment; of an empty slice it may be later. `limit` 0: no items.
@@ -259,43 +280,24 @@ export interface Store extends ProgramStore {
   stream(selection: Selection, options?: StoreOptions): AsyncIterable<readonly Stored[]>
 
   /**
-   * Adds an item. Ids made by the store grow, and become visible in their order: a client that has seen
+   * Makes changes of one kind, at most 500: all of them, or none. A store without `transaction` gets one a call.
+   *
+   * Ids made by the store grow, in the order of the changes, and become visible in that order: a client that has seen
    * an id will not later find a new smaller one. An id is never made twice.
-   * @param values the properties without dates; with the id where the client chose it.
-   * @param options.idempotencyKey a claimed key: it gets its answer in the same step.
-   * @throws UniqueError, UnstorableError, ReferenceConflictError; KeptError where the database keeps the item out;
-   * UnavailableError, nothing added, for a key whose claim has expired: another request may have it.
-   * @example const blue = await store.create({ color: 'blue' })
+   * @param options.idempotencyKey a claimed key, which gets its answer in the same step. It stays claimed if nothing is
+   * changed.
+   * @returns the items as they are now, in the order of the changes: none of deletions. `undefined`, with nothing
+   * changed, if another writer was faster: one item is not at its version any more, or is not there. So too if one is
+   * named twice.
+   * @throws UniqueError, UnstorableError, ReferenceConflictError, RefusedError, for the first change that the store
+   * finds; KeptError if the database keeps one out. `at` says which, if the store knows it. UnavailableError, nothing
+   * changed, for a key whose claim has expired: another request may have it.
+   * @example
+   * const [blue] = (await store.write([{ create: { color: 'blue' } }])) ?? []
+   * const changed = await store.write([{ update: { color: 'green' }, before: red }])
+   * const isGone = (await store.write([{ delete: red }])) !== undefined
    */
-  create(values: Item, options?: StoreWriteOptions): Awaitable<Stored>
-
-  /**
-   * Replaces the values of an item, if it is still at this version, in one step. `undefined` if it is not.
-   * @param options.idempotencyKey as of `create`; it stays claimed where nothing is changed.
-   * @throws as `create` does.
-   * @example const green = await store.update(red.id, red.version, { color: 'green' })
-   */
-  update(
-    id: Id,
-    version: string,
-    values: Item,
-    options?: StoreWriteOptions,
-  ): Awaitable<Stored | undefined>
-
-  /**
-   * Removes an item, if it is still at this version, in one step; or has the database mark or hide it in place of that.
-   * @param options.idempotencyKey as of `update`.
-   * @throws ReferenceConflictError, UnavailableError; KeptError where the database keeps the item.
-   * @example const gone = await store.delete(red.id, red.version)
-   */
-  delete(id: Id, version: string, options?: StoreWriteOptions): Awaitable<boolean>
-
-  /**
-   * Finds items by their ids, at most 500. Without this and the next three it is done one by one.
-   * @returns an item for each id, in their order; `undefined` where there is none.
-   * @example const [first, second] = (await store.getMany?.([1, 2])) ?? []
-   */
-  getMany?(ids: readonly Id[], options?: StoreOptions): Awaitable<readonly (Stored | undefined)[]>
+  write(changes: Changes, options?: StoreWriteOptions): Awaitable<readonly Stored[] | undefined>
 
   /**
    * Lists the items of several ids at once, at most 500: of each those whose value at a path is that id. It is one list
@@ -313,36 +315,6 @@ export interface Store extends ProgramStore {
     limit: EachLimit,
     options?: ListOptions,
   ): Awaitable<readonly StorePage[]>
-
-  /**
-   * Adds items, at most 500, as `create` does: all of them, or none where it throws.
-   * @returns them in the order of their values, which is that of the ids that the store makes.
-   * @throws as `create` does, for the first that it finds.
-   * @example await store.createAll?.([{ color: 'red' }, { color: 'blue' }])
-   */
-  createAll?(values: readonly Item[], options?: StoreOptions): Awaitable<readonly Stored[]>
-
-  /**
-   * Changes items, at most 500, as `update` does: all of them, or none.
-   * @returns them in their order; `undefined` where one was changed or deleted meanwhile, or is named twice.
-   * @throws as `create` does, for the first that it finds.
-   * @example await store.updateAll?.([{ before: red, values: { color: 'green' } }])
-   */
-  updateAll?(
-    changes: readonly StoredChange[],
-    options?: StoreOptions,
-  ): Awaitable<readonly Stored[] | undefined>
-
-  /**
-   * Removes items, at most 500: all of them, or none.
-   * @returns whether each was still at its version; false too where one is named twice.
-   * @throws as `delete` does.
-   * @example const gone = await store.deleteAll?.([red])
-   */
-  deleteAll?(
-    items: readonly Pick<Stored, 'id' | 'version'>[],
-    options?: StoreOptions,
-  ): Awaitable<boolean>
 
   /**
    * Claims an idempotency key, in one step, for 10 s; without `renew` for a minute. Needed if `idempotency` is `store`.
@@ -377,7 +349,7 @@ export interface Store extends ProgramStore {
    * wait for the transaction itself.
    * @param options.signal undoes the transaction when it is aborted, unless it has ended.
    * @throws TypeError, before the work starts, for a store of another `database`.
-   * @example await store.transaction?.([store], async ([inside]) => inside?.create({ color: 'white' }))
+   * @example await store.transaction?.([store], async ([inside]) => inside?.write([{ create: { color: 'white' } }]))
    */
   transaction?<T>(
     stores: readonly Store[],

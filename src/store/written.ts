@@ -21,18 +21,17 @@ export function findNextDate(now: number, before: number | undefined): number {
   return ahead > MAX_AHEAD_MS && ahead <= MAX_AHEAD_MS + 1000 ? before : next
 }
 
-/** Makes the answer that a write keeps under an idempotency key by default. */
+/** Makes the answer that a write keeps by default of an item. */
 export function toAnswer({ id, item, version, updatedAt }: Stored) {
   return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }
 
-/** Makes the answer to keep under the idempotency key of a write; `written` is absent for a deletion. */
+/** Makes the answer to keep under the idempotency key of a write from what it returns. */
 export function buildAnswer(
   options: StoreWriteOptions | undefined,
-  written: Stored | undefined,
+  written: readonly Stored[],
 ): Json {
-  if (options?.answer) return options.answer(written)
-  return written ? toAnswer(written) : null
+  return options?.answer ? options.answer(written) : written.map(toAnswer)
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   listAll,
   present,
 } from './sample.ts'
+import { createAll, createOne, deleteOne, updateAll } from './write-items.ts'
 
 const LIMIT = 500
 
@@ -59,7 +60,7 @@ const changes: Checks = {
     const [first, second] = await fill(store)
     const position = await start(store)
     const red = await change(store, first, { ...first.item, name: 'red' })
-    await store.delete(second.id, second.version)
+    await deleteOne(store, second)
     const read = (await readAll(store, position)).changes
     assert.deepEqual(
       read.map(({ id, before, after }) => [id, before, after]),
@@ -87,10 +88,10 @@ const changes: Checks = {
   },
   async 'sets are read item by item'(store) {
     const position = await start(store)
-    const created = await store.createAll?.([{ code: 'A' }, { code: 'B' }].map(withPrice))
-    const changed = created?.map(before => ({ before, values: { ...before.item, price: 2 } }))
-    const updated = changed && (await store.updateAll?.(changed))
-    if (updated?.[0]) await store.deleteAll?.([updated[0]])
+    const created = await createAll(store, [{ code: 'A' }, { code: 'B' }].map(withPrice))
+    const changed = created.map(before => ({ before, values: { ...before.item, price: 2 } }))
+    const [first] = (await updateAll(store, changed)) ?? []
+    if (first) await deleteOne(store, first)
     const { changes: all } = await readAll(store, position)
     assert.deepEqual(apply(new Map(), all), await mapOf(store))
   },
@@ -98,13 +99,13 @@ const changes: Checks = {
     const [first] = await fill(store)
     const position = await start(store)
     const work = store.transaction?.([store], async ([inside]) => {
-      await inside?.create(withPrice({ code: 'undone' }))
-      await inside?.delete(first.id, first.version)
+      await createOne(present(inside), withPrice({ code: 'undone' }))
+      await deleteOne(present(inside), first)
       throw new RangeError('undone')
     })
     if (work) await assert.rejects(work, RangeError)
     await store.transaction?.([store], async ([inside]) => {
-      await inside?.create(withPrice({ code: 'kept' }))
+      await createOne(present(inside), withPrice({ code: 'kept' }))
     })
     const { changes: all } = await readAll(store, position)
     const items = await mapOf(store)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { Filter } from '../store/filter.ts'
 import type { Selection } from '../store/selection.ts'
-import { MAX_SET } from '../store/sets.ts'
 import type { EachLimit, Id, Store } from '../store/store.ts'
+import { MAX_SET } from '../store/writes.ts'
 import {
   by,
   type CheckGroup,
@@ -19,6 +19,7 @@ import {
   listAll,
   present,
 } from './sample.ts'
+import { createOne, deleteOne } from './write-items.ts'
 
 const MANY: EachLimit = { each: 100, all: 10_000 }
 
@@ -39,7 +40,7 @@ const NAMES = ['Alpha romeo', 'alpha', 'nobody', '', '\uFF5E', '\u{1F600}', 'ALP
 const listings: Checks = {
   async 'listEach lists the items of each id, in the order of the ids and of the sort'(store) {
     await fill(store)
-    for (const code of ['h', 'i']) await store.create({ code, price: 10, name: 'alpha' })
+    for (const code of ['h', 'i']) await createOne(store, { code, price: 10, name: 'alpha' })
     const found = ['B', 'Ahi', '', 'F', 'E', 'D', '']
     assert.deepEqual(await codesOf(store, 'name', NAMES), found)
     for (const sort of ['-code', 'price', '-price,code', 'seats', '-seats']) {
@@ -56,12 +57,12 @@ const listings: Checks = {
   },
   async 'listEach lists the items whose id it is'(store) {
     const [a, b, c] = await fill(store)
-    await store.delete(b.id, b.version)
+    await deleteOne(store, b)
     assert.deepEqual(await codesOf(store, 'id', [c.id, b.id, a.id]), ['C', '', 'A'])
   },
   async 'listEach applies filters and the search'(store) {
     await fill(store)
-    for (const code of ['h', 'i']) await store.create({ code, price: 10, name: 'alpha' })
+    for (const code of ['h', 'i']) await createOne(store, { code, price: 10, name: 'alpha' })
     const where: Filter[] = [filter('price', 'gt', 10)]
     assert.deepEqual(await codesOf(store, 'name', NAMES, { where }), ['', 'A', '', '', 'E', '', ''])
     const either = { operator: 'any', filters: [filter('code', 'in', 'h'), ...where] } as const
@@ -71,7 +72,7 @@ const listings: Checks = {
   },
   async 'listEach lists at most so many of each id, and of all ids together but of one'(store) {
     await fill(store)
-    for (const code of ['h', 'i', 'j']) await store.create({ code, price: 10, name: 'alpha' })
+    for (const code of ['h', 'i', 'j']) await createOne(store, { code, price: 10, name: 'alpha' })
     const list = (each: number, all: number, sort = '') =>
       codesOf(store, 'name', NAMES, { limit: { each, all }, sort: by(sort) })
     assert.deepEqual(await list(2, 100), ['B', 'Ah+', '', 'F', 'E', 'D', ''])
@@ -87,9 +88,9 @@ const listings: Checks = {
   async 'listEach finds what was changed, created and deleted before'(store) {
     const [a, b] = await fill(store)
     const work = async (each: Store) => {
-      await each.create({ code: 'h', price: 1, name: 'alpha' })
+      await createOne(each, { code: 'h', price: 1, name: 'alpha' })
       await change(each, await find(each, b.id), { code: 'B', price: 1, name: 'alpha' })
-      await each.delete(a.id, a.version)
+      await deleteOne(each, a)
       // A store may leave it out within transactions.
       if (each.listEach) assert.deepEqual(await codesOf(each, 'name', ['alpha', '']), ['Bh', 'F'])
     }

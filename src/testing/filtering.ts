@@ -15,6 +15,7 @@ import {
   listAll,
   SAMPLES,
 } from './sample.ts'
+import { createOne, deleteOne, updateOne } from './write-items.ts'
 
 /** The codes of all samples. */
 const EVERY = 'ABCDEFG'
@@ -273,7 +274,7 @@ const filters: Checks = {
     store,
   ) {
     for (const [at, [name]] of FOLDED.entries())
-      await store.create({ code: `F${at}`, name, price: 0 })
+      await createOne(store, { code: `F${at}`, name, price: 0 })
     const { items } = await store.list({ where: [], sort: by() }, ALL, 'none')
     for (const fold of [true, false]) {
       const words = new Set(FOLDED.flatMap(([, folded, plain]) => (fold ? folded : plain)))
@@ -292,18 +293,18 @@ const filters: Checks = {
     }
   },
   async 'a change is searched as it is, not as it was'(store) {
-    const { id, version } = await store.create({ code: 'A', name: 'Mégane', price: 0 })
+    const { id, version } = await createOne(store, { code: 'A', name: 'Mégane', price: 0 })
     const finds = async (text: string) => {
       const search = { text, paths: [['name'], ['model', 'name']], fold: true }
       return (await store.count({ where: [], search }, 'exact')) === 1
     }
     const values = { code: 'A', name: 'Zoé', price: 0, model: { name: 'Électrique' } }
-    const changed = await store.update(id, version, values)
+    const changed = await updateOne(store, { id, version }, values)
     assert.deepEqual(
       [await finds('MEGANE'), await finds('zoe'), await finds('electrique zoe')],
       [false, true, true],
     )
-    await store.update(id, changed?.version ?? '', { code: 'A', price: 0 })
+    await updateOne(store, { id, version: changed?.version ?? '' }, { code: 'A', price: 0 })
     assert.deepEqual([await finds('zoe'), await finds('electrique')], [false, false])
   },
   async 'filters bound the creation date and the id'(store) {
@@ -318,7 +319,7 @@ const filters: Checks = {
     assert.equal(await list('created_at', 'lt', '2000-01-01T00:00:00.000Z'), '')
     assert.equal(await list('created_at', 'gte', '0000-01-01T00:00:00.000Z'), 'ABCDEFG')
     assert.equal(await list('created_at', 'lte', '9999-12-31T23:59:59.999Z'), 'ABCDEFG')
-    assert.ok(await store.delete(id, version))
+    assert.ok(await deleteOne(store, { id, version }))
     assert.equal(await list('id', 'gt', id), 'DEFG')
   },
 }

@@ -8,6 +8,7 @@ import {
   sortKeyOf,
 } from '../store/selection.ts'
 import type { Slice, Stored, StoreOptions, TotalMode } from '../store/store.ts'
+import { findOne } from '../store/writes.ts'
 import {
   ALL,
   by,
@@ -28,6 +29,7 @@ import {
   SAMPLES,
   shapeWith,
 } from './sample.ts'
+import { createOne, deleteOne, updateOne } from './write-items.ts'
 
 /** Sorts, and the codes of all samples in that order. */
 const SORTS: readonly (readonly [sort: string, expected: string])[] = [
@@ -133,7 +135,7 @@ const order: Checks = {
     let seen = 0
     for await (const batch of store.stream({ where: [], sort: by() })) {
       seen += batch.length
-      await store.create({ code: `during ${seen}`, price: 1 })
+      await createOne(store, { code: `during ${seen}`, price: 1 })
       break
     }
     assert.ok(seen > 0 && seen <= MAX_BATCH)
@@ -149,12 +151,12 @@ const order: Checks = {
     // Options as a request gives them: a copy loses them.
     const inherited: StoreOptions = Object.create({ signal, aborted: true })
     for (const options of [{ signal }, inherited]) {
-      await fails(() => store.get(id, options), reason)
+      await fails(() => findOne(store, id, options), reason)
       await fails(() => store.list(selection, ALL, 'exact', options), reason)
       await fails(() => store.count(selection, 'exact', options), reason)
-      await fails(() => store.create(values, options), reason)
-      await fails(() => store.update(id, version, values, options), reason)
-      await fails(() => store.delete(id, version, options), reason)
+      await fails(() => createOne(store, values, options), reason)
+      await fails(() => updateOne(store, { id, version }, values, options), reason)
+      await fails(() => deleteOne(store, { id, version }, options), reason)
     }
     const later = new AbortController()
     await fails(async () => {
@@ -190,7 +192,7 @@ const seeks: Checks = {
     const [, { id, version, item }] = await fill(store)
     const sort = by('price')
     const key = [Number(item.price), id]
-    await store.delete(id, version)
+    await deleteOne(store, { id, version })
     const list = async (slice: Slice) =>
       codes((await store.list({ where: [], sort }, slice, 'none')).items)
     assert.equal(await list({ limit: 2, key, backward: false }), 'FA')

@@ -16,6 +16,8 @@ import type {
   Stored,
   StoreWriteOptions,
 } from '../store/store.ts'
+import { findOne } from '../store/writes.ts'
+import { createOne, updateOne } from './write-items.ts'
 
 /**
  * Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. Only
@@ -27,18 +29,7 @@ export type Checks = Readonly<Record<string, (store: KeyedStore) => Promise<void
 export type CheckGroup = readonly [
   ids: Identity['kind'],
   checks: Checks,
-  needs?:
-    | 'seeks'
-    | 'idempotency'
-    | 'transactions'
-    | 'countBy'
-    | 'getMany'
-    | 'listEach'
-    | 'createAll'
-    | 'updateAll'
-    | 'deleteAll'
-    | 'relate'
-    | 'changes',
+  needs?: 'seeks' | 'idempotency' | 'transactions' | 'countBy' | 'listEach' | 'relate' | 'changes',
 ]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }
@@ -133,7 +124,7 @@ export const SAMPLES: readonly Item[] = [
 /** Creates the samples one after another: the order of ids is that of the codes. */
 export async function fill(store: Store): Promise<[Stored, Stored, Stored, ...Stored[]]> {
   const created: Stored[] = []
-  for (const sample of SAMPLES) created.push(await store.create(sample))
+  for (const sample of SAMPLES) created.push(await createOne(store, sample))
   const [first, second, third, ...others] = created
   return [present(first), present(second), present(third), ...others]
 }
@@ -174,7 +165,7 @@ export async function readStream(store: Store, selection: Selection): Promise<St
 
 /** Reads an item that must exist. */
 export async function find(store: Store, id: Id): Promise<Stored> {
-  return present(await store.get(id))
+  return present(await findOne(store, id))
 }
 
 /** Updates an item that must not have changed. */
@@ -184,7 +175,7 @@ export async function change(
   values: Item,
   options?: StoreWriteOptions,
 ): Promise<Stored> {
-  return present(await store.update(id, version, values, options))
+  return present(await updateOne(store, { id, version }, values, options))
 }
 
 /** The codes of items, joined: `ABC`. */
@@ -220,7 +211,7 @@ export function times<T>(count: number, work: (at: number) => Awaitable<T>): Pro
 
 /** Creates `count` items at once, all codes different. */
 export function createMany(store: Store, count: number): Promise<Stored[]> {
-  return times(count, at => store.create({ code: `n${at}`, price: at % 7 }))
+  return times(count, at => createOne(store, { code: `n${at}`, price: at % 7 }))
 }
 
 /** Reads on by id at each call, as a client does that polls; `seen` collects what it has read. */

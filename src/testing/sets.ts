@@ -1,8 +1,8 @@
-// The store contract, several items at once: `getMany`, `createAll`, `updateAll` and `deleteAll`, which a store may leave out.
+// The store contract, several items at once: `find`, and writes of stores with transactions.
 import assert from 'node:assert/strict'
 import { UniqueError } from '../store/errors.ts'
-import { createSet, MAX_SET } from '../store/sets.ts'
-import type { Id, Store, Stored, StoredChange } from '../store/store.ts'
+import type { Id, Store, Stored } from '../store/store.ts'
+import { MAX_SET } from '../store/writes.ts'
 import {
   by,
   type CheckGroup,
@@ -20,24 +20,9 @@ import {
   readStream,
   SAMPLES,
 } from './sample.ts'
+import { createAll, createOne, deleteAll, deleteOne, updateAll } from './write-items.ts'
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
-
-async function getMany(store: Store, ids: readonly Id[]) {
-  return present(store.getMany).call(store, ids)
-}
-
-async function createAll(store: Store, values: Parameters<Store['create']>[0][]) {
-  return present(store.createAll).call(store, values)
-}
-
-async function updateAll(store: Store, changes: readonly StoredChange[]) {
-  return present(store.updateAll).call(store, changes)
-}
-
-async function deleteAll(store: Store, items: readonly Pick<Stored, 'id' | 'version'>[]) {
-  return present(store.deleteAll).call(store, items)
-}
 
 /** Values of so many items, all codes different. */
 function valuesOf(count: number) {
@@ -59,29 +44,29 @@ async function abortedFails(work: (signal: AbortSignal) => unknown): Promise<voi
 }
 
 const reads: Checks = {
-  async 'getMany finds an item for each id, in their order, and undefined for one that is not there'(
+  async 'find: it finds an item for each id, in their order, and undefined for one that is not there'(
     store,
   ) {
     const [a, b, c] = await fill(store)
     await inBoth(store, async each => {
-      const found = await getMany(each, [c.id, MISSING, a.id, c.id, 7, b.id])
+      const found = await each.find([c.id, MISSING, a.id, c.id, 7, b.id])
       assert.deepEqual(
         found.map(item => item?.version),
         [c.version, undefined, a.version, c.version, undefined, b.version],
       )
       assert.equal(JSON.stringify(found[2]?.item), JSON.stringify(a.item))
-      assert.deepEqual(await getMany(each, []), [])
+      assert.deepEqual(await each.find([]), [])
     })
-    await abortedFails(signal => store.getMany?.([a.id], { signal }))
+    await abortedFails(signal => store.find([a.id], { signal }))
   },
-  async 'getMany finds what was changed, created and deleted before'(store) {
+  async 'find: it finds what was changed, created and deleted before'(store) {
     const [a, b] = await fill(store)
     await inBoth(store, async each => {
-      const created = await each.create({ code: `new ${Math.random()}`, price: 1 })
-      const [now, gone] = await getMany(each, [a.id, b.id])
+      const created = await createOne(each, { code: `new ${Math.random()}`, price: 1 })
+      const [now, gone] = await each.find([a.id, b.id])
       const changed = await change(each, present(now), { code: 'A', price: 99 })
-      if (gone) await each.delete(gone.id, gone.version)
-      const found = await getMany(each, [a.id, b.id, created.id])
+      if (gone) await deleteOne(each, gone)
+      const found = await each.find([a.id, b.id, created.id])
       assert.deepEqual(
         found.map(item => item?.version),
         [changed.version, undefined, created.version],
@@ -91,17 +76,17 @@ const reads: Checks = {
 }
 
 const readsMany: Checks = {
-  async 'getMany takes 500 ids'(store) {
+  async 'find: it takes 500 ids'(store) {
     const ids = Array.from({ length: MAX_SET }, (_, at) => at + 1)
     await fill(store)
-    const found = await getMany(store, ids.toReversed())
+    const found = await store.find(ids.toReversed())
     assert.equal(found.length, MAX_SET)
     assert.equal(codes(found.slice(-SAMPLES.length).map(present).toReversed()), 'ABCDEFG')
   },
 }
 
 const creates: Checks = {
-  async 'createAll adds all items, their ids in the order of the values'(store) {
+  async 'several creates add all items, their ids in the order of the values'(store) {
     await inBoth(store, async each => {
       const suffix = Math.random()
       const before = await countAll(each)
@@ -119,19 +104,19 @@ const creates: Checks = {
         assert.equal(JSON.stringify(found.item), JSON.stringify(item))
       }
       assert.equal(await countAll(each), Number(before) + SAMPLES.length)
-      const next = await each.create({ code: `next ${suffix}`, price: 1 })
+      const next = await createOne(each, { code: `next ${suffix}`, price: 1 })
       assert.ok(idsOf(created).every(id => id < next.id))
       assert.deepEqual(await createAll(each, []), [])
     })
-    await abortedFails(signal => store.createAll?.(valuesOf(2), { signal }))
+    await abortedFails(signal => createAll(store, valuesOf(2), { signal }))
   },
-  async 'createAll takes 500 items'(store) {
+  async 'several creates take 500 items'(store) {
     const created = await createAll(store, valuesOf(MAX_SET))
     const whole = await readStream(store, { where: [], sort: by() })
     assert.deepEqual(idsOf(whole), idsOf(created))
     assert.equal(codes(whole), codes(created))
   },
-  async 'createAll adds none where one would break a unique set'(store) {
+  async 'several creates add none where one would break a unique set'(store) {
     await fill(store)
     await inBoth(store, async each => {
       const values = valuesOf(80)
@@ -141,13 +126,13 @@ const creates: Checks = {
       assert.equal(await countAll(each), SAMPLES.length)
       const [created] = await createAll(each, [{ code: 'n7', price: 1 }])
       assert.deepEqual(idsOf(await listAll(each, [filter('code', 'in', 'n7')])), [created?.id])
-      assert.ok(await each.delete(present(created).id, present(created).version))
+      assert.ok(await deleteOne(each, present(created)))
     })
   },
 }
 
 const createsChosen: Checks = {
-  async 'createAll takes ids that clients chose, and makes those that are left out'(store) {
+  async 'several creates take ids that clients chose, and makes those that are left out'(store) {
     await inBoth(store, async each => {
       const suffix = Math.random()
       const values = [{ id: `b${suffix}` }, {}, { id: `a${suffix}` }, {}]
@@ -179,7 +164,7 @@ function valuesIn({ item: { id: _id, created_at: _c, updated_at: _u, ...values }
 }
 
 const updates: Checks = {
-  async 'updateAll changes all items, each to its own values'(store) {
+  async 'several updates change all items, each to its own values'(store) {
     const samples = await fill(store)
     await inBoth(store, async each => {
       const suffix = String(Math.random())
@@ -209,9 +194,11 @@ const updates: Checks = {
       assert.notEqual(again[0]?.version, first?.version)
     })
     const changes = samples.map(before => ({ before, values: valuesIn(before) }))
-    await abortedFails(signal => store.updateAll?.(changes, { signal }))
+    await abortedFails(signal => updateAll(store, changes, { signal }))
   },
-  async 'updateAll changes none where one is not at its version, not there, or named twice'(store) {
+  async 'several updates change none where one is not at its version, not there, or named twice'(
+    store,
+  ) {
     const [a, b, c] = await fill(store)
     await inBoth(store, async each => {
       const changed = await change(each, await find(each, b.id), { code: 'B', price: 2 })
@@ -228,7 +215,7 @@ const updates: Checks = {
       assert.equal((await find(each, a.id)).version, a.version)
     })
   },
-  async 'updateAll changes none where one would break a unique set'(store) {
+  async 'several updates change none where one would break a unique set'(store) {
     const [a, b, c] = await fill(store)
     await inBoth(store, async each => {
       const to = (before: Stored, code: string) => ({
@@ -240,15 +227,15 @@ const updates: Checks = {
       assert.equal(codes(await listAll(each, [], 'code')), 'ABCDEFG')
       assert.equal((await find(each, a.id)).version, a.version)
       // Nothing of it has kept a value.
-      const created = await each.create({ code: 'X', price: 1 })
-      assert.ok(await each.delete(created.id, created.version))
+      const created = await createOne(each, { code: 'X', price: 1 })
+      assert.ok(await deleteOne(each, created))
       const model = { name: 'Same', year: 1 }
       const alike = [a, b].map(before => ({ before, values: { ...valuesIn(before), model } }))
       await fails(() => updateAll(each, alike), UniqueError)
     })
   },
-  async 'updateAll takes 500 items'(store) {
-    const created = [...(await createSet(store, valuesOf(MAX_SET))), await store.create(LAST)]
+  async 'several updates take 500 items'(store) {
+    const created = [...(await createAll(store, valuesOf(MAX_SET))), await createOne(store, LAST)]
     const changes = created.slice(0, MAX_SET).map(before => {
       return { before, values: { ...valuesIn(before), sold: true } }
     })
@@ -260,19 +247,25 @@ const updates: Checks = {
 }
 
 const deletes: Checks = {
-  async 'deleteAll removes all items, and frees their unique values'(store) {
+  async 'several deletions remove all items, and frees their unique values'(store) {
     await inBoth(store, async each => {
       const [a, b, c] = await fill(each)
       assert.equal(await deleteAll(each, [c, a]), true)
       assert.equal(codes(await listAll(each, [], 'code')), 'BDEFG')
-      const again = await each.create({ code: 'A', price: 1, model: { name: 'Clio', year: 1990 } })
+      const again = await createOne(each, {
+        code: 'A',
+        price: 1,
+        model: { name: 'Clio', year: 1990 },
+      })
       assert.equal(await deleteAll(each, [again, b, ...(await listAll(each)).slice(1, -1)]), true)
       assert.equal(await countAll(each), 0)
       assert.equal(await deleteAll(each, []), true)
     })
-    await abortedFails(signal => store.deleteAll?.([{ id: MISSING, version: 'x' }], { signal }))
+    await abortedFails(signal => deleteAll(store, [{ id: MISSING, version: 'x' }], { signal }))
   },
-  async 'deleteAll removes none where one is not at its version, not there, or named twice'(store) {
+  async 'several deletions remove none where one is not at its version, not there, or named twice'(
+    store,
+  ) {
     const [a, b, c] = await fill(store)
     await inBoth(store, async each => {
       const changed = await change(each, await find(each, b.id), { code: 'B', price: 2 })
@@ -292,8 +285,8 @@ const deletes: Checks = {
       assert.equal((await find(each, a.id)).version, a.version)
     })
   },
-  async 'deleteAll takes 500 items'(store) {
-    const created = [...(await createSet(store, valuesOf(MAX_SET))), await store.create(LAST)]
+  async 'several deletions take 500 items'(store) {
+    const created = [...(await createAll(store, valuesOf(MAX_SET))), await createOne(store, LAST)]
     assert.equal(await deleteAll(store, created.slice(0, MAX_SET)), true)
     assert.deepEqual(idsOf(await listAll(store)), [created.at(-1)?.id])
   },
@@ -305,15 +298,15 @@ function compareIds(one: Id, other: Id): number {
 
 /** What a store must do that has methods for several items. */
 export const SETS: readonly CheckGroup[] = [
-  ['uuid', reads, 'getMany'],
-  ['integer', readsMany, 'getMany'],
-  ['uuid', creates, 'createAll'],
-  ['integer', { 'createAll: the same with integer ids': countedCreates }, 'createAll'],
-  ['text', createsChosen, 'createAll'],
-  ['uuid', updates, 'updateAll'],
-  ['integer', { 'updateAll: the same with integer ids': countedUpdates }, 'updateAll'],
-  ['uuid', deletes, 'deleteAll'],
-  ['integer', { 'deleteAll: the same with integer ids': countedDeletes }, 'deleteAll'],
+  ['uuid', reads],
+  ['integer', readsMany],
+  ['uuid', creates, 'transactions'],
+  ['integer', { 'several creates: the same with integer ids': countedCreates }, 'transactions'],
+  ['text', createsChosen, 'transactions'],
+  ['uuid', updates, 'transactions'],
+  ['integer', { 'several updates: the same with integer ids': countedUpdates }, 'transactions'],
+  ['uuid', deletes, 'transactions'],
+  ['integer', { 'several deletions: the same with integer ids': countedDeletes }, 'transactions'],
 ]
 
 async function countedCreates(store: Store): Promise<void> {
@@ -321,7 +314,7 @@ async function countedCreates(store: Store): Promise<void> {
   const created = await createAll(store, valuesOf(3))
   const first = SAMPLES.length + 1
   assert.deepEqual(idsOf(created), [first, first + 1, first + 2])
-  assert.equal((await store.create({ code: 'next', price: 1 })).id, first + 3)
+  assert.equal((await createOne(store, { code: 'next', price: 1 })).id, first + 3)
 }
 
 async function countedUpdates(store: Store): Promise<void> {

@@ -24,6 +24,7 @@ import {
   shapeWith,
   times,
 } from './sample.ts'
+import { createOne, deleteOne, updateOne } from './write-items.ts'
 
 /** Runs work on one store in a transaction. */
 function transact<T>(store: Store, work: (tx: Store) => Promise<T>, signal?: AbortSignal) {
@@ -50,9 +51,9 @@ async function undone(store: Store, work: (tx: Store) => Promise<unknown>): Prom
 async function changeThree(tx: Store): Promise<void> {
   const [changed, removed] = await listAll(tx, [], 'code')
   const { id, version } = present(removed)
-  await tx.create({ code: 'new', price: 1 })
+  await createOne(tx, { code: 'new', price: 1 })
   await change(tx, present(changed), { code: 'changed', price: 2 })
-  assert.equal(await tx.delete(id, version), true)
+  assert.equal(await deleteOne(tx, { id, version }), true)
 }
 
 const atomic: Checks = {
@@ -60,7 +61,7 @@ const atomic: Checks = {
     await fill(store)
     assert.equal(await transact(store, changeThree), undefined)
     assert.equal(await allCodes(store), 'CDEFGchangednew')
-    const id = await transact(store, async tx => (await tx.create({ code: 'X', price: 1 })).id)
+    const id = await transact(store, async tx => (await createOne(tx, { code: 'X', price: 1 })).id)
     assert.equal((await find(store, id)).item.code, 'X')
   },
   async 'atomic: no write of a failed transaction happens'(store) {
@@ -68,16 +69,16 @@ const atomic: Checks = {
     await undone(store, changeThree)
     assert.deepEqual(await listAll(store), before)
     assert.equal(await countAll(store), before.length)
-    assert.ok(await store.create({ code: 'changed', price: 1 }))
+    assert.ok(await createOne(store, { code: 'changed', price: 1 }))
   },
   async 'atomic: a write that fails alone is undone alone'(store) {
     await fill(store)
     await transact(store, async tx => {
-      const created = await tx.create({ code: 'H', price: 1 })
-      await fails(() => tx.create({ code: 'A', price: 1 }), UniqueError)
-      await fails(() => tx.create({ code: 'H', price: 1 }), UniqueError)
+      const created = await createOne(tx, { code: 'H', price: 1 })
+      await fails(() => createOne(tx, { code: 'A', price: 1 }), UniqueError)
+      await fails(() => createOne(tx, { code: 'H', price: 1 }), UniqueError)
       await fails(() => change(tx, created, { code: 'B', price: 1 }), UniqueError)
-      await tx.create({ code: 'I', price: 1 })
+      await createOne(tx, { code: 'I', price: 1 })
     })
     assert.equal(await allCodes(store), 'ABCDEFGHI')
   },
@@ -87,8 +88,8 @@ const atomic: Checks = {
     await transact(store, async tx => {
       const values = { code: 'A', price: 2 }
       await change(tx, first, values)
-      assert.equal(await tx.update(id, version, values), undefined)
-      assert.equal(await tx.delete(id, version), false)
+      assert.equal(await updateOne(tx, { id, version }, values), undefined)
+      assert.equal(await deleteOne(tx, { id, version }), false)
       assert.equal(await tx.count({ where: [] }, 'none'), undefined)
       const nothing = { where: [filter('code', 'in', 'none')], sort: by() }
       assert.deepEqual(await readStream(tx, nothing), [])
@@ -103,7 +104,7 @@ const atomic: Checks = {
       await change(tx, free, { code: 'B', price: 1 })
     })
     assert.equal((await find(store, one.id)).item.code, 'B')
-    await fails(() => store.create({ code: 'A', price: 1 }), UniqueError)
+    await fails(() => createOne(store, { code: 'A', price: 1 }), UniqueError)
   },
   async 'atomic: the work sees its own writes, in lists, counts and streams'(store) {
     await fill(store)
@@ -138,7 +139,7 @@ const atomic: Checks = {
     await claim('one')
     await claim('two')
     const work = async (tx: Store) => {
-      await tx.create({ code: 'A', price: 1 }, { idempotencyKey: 'one' })
+      await createOne(tx, { code: 'A', price: 1 }, { idempotencyKey: 'one' })
       await tx.complete?.('two', { status: 200 })
     }
     await undone(store, work)
@@ -146,7 +147,7 @@ const atomic: Checks = {
     await transact(store, work)
     assert.equal(await stateOf('one'), 'done')
     const expired = async (tx: Store) => {
-      await tx.create({ code: 'B', price: 1 })
+      await createOne(tx, { code: 'B', price: 1 })
       await tx.complete?.('one', { status: 200 })
     }
     await fails(() => transact(store, expired), UnavailableError)
@@ -165,15 +166,15 @@ const atomic: Checks = {
     let ended: Store | undefined
     const hang = async (tx: Store) => {
       ended = tx
-      await tx.create({ code: 'A', price: 1 })
+      await createOne(tx, { code: 'A', price: 1 })
       stop.abort(reason)
       await new Promise(() => {})
     }
     await fails(() => transact(store, hang, stop.signal), reason)
-    await fails(() => present(ended).create({ code: 'B', price: 1 }), TypeError)
+    await fails(() => createOne(present(ended), { code: 'B', price: 1 }), TypeError)
     assert.equal(await countAll(store), 0)
     await fails(() => transact(store, changeThree, stop.signal), reason)
-    assert.ok(await store.create({ code: 'A', price: 1 }))
+    assert.ok(await createOne(store, { code: 'A', price: 1 }))
   },
 }
 
@@ -181,8 +182,8 @@ const isolated: Checks = {
   async 'isolated: a read outside sees the state before or after a transaction, never between'(
     store,
   ) {
-    const a = await store.create({ code: 'A', price: 10 })
-    const b = await store.create({ code: 'B', price: 10 })
+    const a = await createOne(store, { code: 'A', price: 10 })
+    const b = await createOne(store, { code: 'B', price: 10 })
     const outside: Promise<readonly Stored[]>[] = []
     const readOutside = () => outside.push(listAll(store, [], 'code'))
     await transact(store, async tx => {
@@ -193,7 +194,7 @@ const isolated: Checks = {
       await change(tx, one, { code: 'A', price: 0 })
       readOutside()
       await sleep(5)
-      await tx.create({ code: 'C', price: 0 })
+      await createOne(tx, { code: 'C', price: 0 })
       await change(tx, other, { code: 'B', price: 20 })
       readOutside()
       await sleep(5)
@@ -205,21 +206,21 @@ const isolated: Checks = {
     for (const each of prices) assert.ok(each === '10,10' || each === '0,20,0', each)
   },
   async 'isolated: an undone transaction undoes no write from outside'(store) {
-    const kept = await store.create({ code: 'kept', price: 1 })
-    const gone = await store.create({ code: 'gone', price: 1 })
+    const kept = await createOne(store, { code: 'kept', price: 1 })
+    const gone = await createOne(store, { code: 'gone', price: 1 })
     const outside: unknown[] = []
     await undone(store, async tx => {
-      await tx.create({ code: 'A', price: 1 })
-      outside.push(store.create({ code: 'B', price: 1 }))
-      outside.push(store.update(kept.id, kept.version, { code: 'C', price: 2 }))
-      outside.push(store.delete(gone.id, gone.version))
+      await createOne(tx, { code: 'A', price: 1 })
+      outside.push(createOne(store, { code: 'B', price: 1 }))
+      outside.push(updateOne(store, kept, { code: 'C', price: 2 }))
+      outside.push(deleteOne(store, gone))
       await sleep(5)
     })
     await Promise.all(outside)
     assert.equal(await allCodes(store), 'BC')
   },
   async 'isolated: each of 24 parallel transactions adds one to a counter'(store) {
-    const { id } = await store.create({ code: 'A', price: 0 })
+    const { id } = await createOne(store, { code: 'A', price: 0 })
     const count = async (tx: Store) => {
       const stored = await find(tx, id)
       await sleep(0)
@@ -230,12 +231,12 @@ const isolated: Checks = {
   },
   async 'isolated: of two transactions that read what the other writes, one sees the write'(store) {
     // Each takes a seat where one is free: by what they read alone both would take the last.
-    await store.create({ code: 'seat', price: 1 })
+    await createOne(store, { code: 'seat', price: 1 })
     const take = (code: string) =>
       transact(store, async tx => {
         const taken = await tx.count({ where: [filter('code', 'in', 'X', 'Y')] }, 'exact')
         await sleep(2)
-        if (taken === 0) await tx.create({ code, price: 1 })
+        if (taken === 0) await createOne(tx, { code, price: 1 })
       })
     await Promise.all([take('X'), take('Y')])
     assert.equal(await countAll(store), 2)
@@ -249,12 +250,12 @@ async function pollDuringWrites(store: Store): Promise<void> {
   const transactions = times(8, writer =>
     transact(store, async tx => {
       for (let at = 0; at <= writer % 3; at++) {
-        await tx.create({ code: `${writer}.${at}`, price: at })
+        await createOne(tx, { code: `${writer}.${at}`, price: at })
         await sleep(Math.random() * 8)
       }
     }),
   )
-  const creates = times(3, at => store.create({ code: `p${at}`, price: 1 }))
+  const creates = times(3, at => createOne(store, { code: `p${at}`, price: 1 }))
   const ended = Promise.all([transactions, creates]).finally(() => {
     writing = false
   })
@@ -277,10 +278,10 @@ const within: Checks = {
   async 'within: a filter finds items that refer to the items of other filters'(store) {
     const [a, b, c] = (await fill(store)).map(({ id }) => String(id))
     for (const [code, name] of Object.entries({ H: a, I: b, J: c, K: 'no id' }))
-      await store.create({ code, name: present(name), price: 1 })
+      await createOne(store, { code, name: present(name), price: 1 })
     const [h] = idsOf(await listAll(store, [filter('code', 'in', 'H')]))
     const refersToH = { name: String(h), price: 1 }
-    await store.create({ code: 'L', ...refersToH })
+    await createOne(store, { code: 'L', ...refersToH })
     const { fields } = shapeWith('uuid')
     const refersTo = (tx: Store, ...where: Filter[]) =>
       createWithin(['name'], { name: 'cases', store: tx, fields, where })
@@ -297,7 +298,7 @@ const within: Checks = {
     await finds(store, '', filter('id', 'exists', false))
     await finds(store, 'L', refersTo(store, filter('code', 'in', 'A')))
     await transact(store, async tx => {
-      await tx.create({ code: 'M', ...refersToH })
+      await createOne(tx, { code: 'M', ...refersToH })
       await finds(tx, 'HLM', filter('code', 'in', 'H', 'A'))
     })
     await finds(store, 'HLM', filter('code', 'in', 'H', 'A'))
@@ -307,8 +308,8 @@ const within: Checks = {
 const chosen: Checks = {
   async 'atomic: an id that a client chose is refused a second time in the transaction'(store) {
     await transact(store, async tx => {
-      await tx.create({ id: 'a', code: 'A', price: 1 })
-      await fails(() => tx.create({ id: 'a', code: 'B', price: 1 }), UniqueError)
+      await createOne(tx, { id: 'a', code: 'A', price: 1 })
+      await fails(() => createOne(tx, { id: 'a', code: 'B', price: 1 }), UniqueError)
     })
     assert.equal((await find(store, 'a')).item.code, 'A')
   },

@@ -5,6 +5,7 @@ import type { Fields } from '../schema/fields.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Stored } from '../store/store.ts'
+import { findOne } from '../store/writes.ts'
 import { toAnswer } from '../store/written.ts'
 import {
   ALL,
@@ -27,6 +28,7 @@ import {
   shapeWith,
   times,
 } from './sample.ts'
+import { createOne, deleteOne, updateOne } from './write-items.ts'
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
 
@@ -57,26 +59,26 @@ const basics: Checks = {
       assert.deepEqual([found.version, found.updatedAt], [version, updatedAt])
       assert.equal(JSON.stringify(listed[at]?.item), JSON.stringify(item))
     }
-    assert.equal(await store.get(MISSING), undefined)
-    assert.equal(await store.get(1), undefined)
+    assert.equal(await findOne(store, MISSING), undefined)
+    assert.equal(await findOne(store, 1), undefined)
   },
   async 'two collections that share a store each have their fields and unique sets'(store) {
     const { fields, ...shape } = shapeWith('uuid')
     const own: Fields = new Map([...fields, ['weight', { kind: 'number', ...maybe }]])
     store.attach({ ...shape, fields: own, unique: [['weight']], indexes: [['weight']] })
-    const light = await store.create({ code: 'A', weight: 1.5 })
-    const other = await store.create({ code: 'B', price: 3 })
+    const light = await createOne(store, { code: 'A', weight: 1.5 })
+    const other = await createOne(store, { code: 'B', price: 3 })
     assert.equal((await find(store, light.id)).item.weight, 1.5)
     const where = [filter('weight', 'lt', 2)]
     const page = await store.list({ where, sort: by('-weight') }, ALL, 'exact')
     assert.deepEqual([idsOf(page.items), page.total], [[light.id], 1])
-    await clashes(() => store.create({ code: 'C', weight: 1.5 }), 'weight')
-    await clashes(() => store.create({ code: 'B' }), 'code')
+    await clashes(() => createOne(store, { code: 'C', weight: 1.5 }), 'weight')
+    await clashes(() => createOne(store, { code: 'B' }), 'code')
     assert.equal((await find(store, other.id)).item.price, 3)
   },
   async 'a stored item stays the same when the caller changes its values afterwards'(store) {
     const values = { code: 'A', price: 1, tags: ['one'], model: { name: 'Clio' } }
-    const { id } = await store.create(values)
+    const { id } = await createOne(store, values)
     values.tags.push('two')
     values.model.name = 'changed'
     const { tags, model } = (await find(store, id)).item
@@ -102,22 +104,28 @@ const basics: Checks = {
   async 'a stale version changes and deletes nothing'(store) {
     const [old] = await fill(store)
     const { id, version } = await change(store, old, { code: 'A', price: 2 })
-    assert.equal(await store.update(id, old.version, { code: 'A', price: 3 }), undefined)
-    assert.equal(await store.delete(id, old.version), false)
-    assert.equal(await store.update(MISSING, version, { code: 'Z', price: 3 }), undefined)
-    assert.equal(await store.delete(MISSING, version), false)
+    assert.equal(
+      await updateOne(store, { id, version: old.version }, { code: 'A', price: 3 }),
+      undefined,
+    )
+    assert.equal(await deleteOne(store, { id, version: old.version }), false)
+    assert.equal(
+      await updateOne(store, { id: MISSING, version }, { code: 'Z', price: 3 }),
+      undefined,
+    )
+    assert.equal(await deleteOne(store, { id: MISSING, version }), false)
     assert.equal((await find(store, id)).version, version)
-    assert.equal(await store.delete(id, version), true)
-    assert.equal(await store.delete(id, version), false)
-    assert.equal(await store.get(id), undefined)
+    assert.equal(await deleteOne(store, { id, version }), true)
+    assert.equal(await deleteOne(store, { id, version }), false)
+    assert.equal(await findOne(store, id), undefined)
   },
   async 'one of 100 parallel writers of one version succeeds, deletions among them too'(store) {
     for (const deletes of [false, true]) {
-      const { id, version } = await store.create({ code: 'A', price: 0 })
+      const { id, version } = await createOne(store, { code: 'A', price: 0 })
       const wins = await times<unknown>(100, at =>
         deletes && at % 2
-          ? store.delete(id, version)
-          : store.update(id, version, { code: `c${deletes}`, price: at }),
+          ? deleteOne(store, { id, version })
+          : updateOne(store, { id, version }, { code: `c${deletes}`, price: at }),
       )
       assert.equal(wins.filter(Boolean).length, 1)
     }
@@ -129,7 +137,7 @@ const idChecks = (kind: 'uuid' | 'integer'): Checks => ({
     store,
   ) {
     const { seen, read } = pollById(store)
-    const all = times(200, at => store.create({ code: `c${at}`, price: at }))
+    const all = times(200, at => createOne(store, { code: `c${at}`, price: at }))
     for (let reads = 0; reads < 20; reads++) await read()
     const ids = new Set(idsOf(await all))
     await read()
@@ -139,9 +147,9 @@ const idChecks = (kind: 'uuid' | 'integer'): Checks => ({
   },
   async [`${kind} ids: the id of the newest item is not used again`](store) {
     const newest = present((await createMany(store, 3))[2])
-    await store.delete(newest.id, newest.version)
-    await clashes(() => store.create({ code: 'n0', price: 1 }), 'code')
-    const next = await store.create({ code: 'next', price: 1 })
+    await deleteOne(store, newest)
+    await clashes(() => createOne(store, { code: 'n0', price: 1 }), 'code')
+    const next = await createOne(store, { code: 'next', price: 1 })
     assert.ok(next.id > newest.id)
     assert.equal(typeof next.id, kind === 'integer' ? 'number' : 'string')
   },
@@ -151,8 +159,8 @@ const counted: Checks = {
   async 'integer ids count from 1'(store) {
     assert.deepEqual(idsOf(await createMany(store, 3)).sort(), [1, 2, 3])
     assert.equal((await find(store, 2)).item.id, 2)
-    assert.equal(await store.get('2'), undefined)
-    assert.equal(await store.get(99), undefined)
+    assert.equal(await findOne(store, '2'), undefined)
+    assert.equal(await findOne(store, 99), undefined)
   },
 }
 
@@ -161,11 +169,11 @@ const chosen: Checks = {
     store,
   ) {
     const sorted = ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}']
-    for (const id of [...sorted].reverse()) await store.create({ id, code: id, price: 1 })
+    for (const id of [...sorted].reverse()) await createOne(store, { id, code: id, price: 1 })
     assert.deepEqual(idsOf(await listAll(store)), sorted)
     for (const id of sorted) assert.equal((await find(store, id)).item.code, id)
-    await clashes(() => store.create({ id: 'b', code: 'other', price: 1 }), 'id')
-    const created = await store.create({ code: 'made', price: 1 })
+    await clashes(() => createOne(store, { id: 'b', code: 'other', price: 1 }), 'id')
+    const created = await createOne(store, { code: 'made', price: 1 })
     assert.match(String(created.id), /^[0-9a-f-]{36}$/)
     if (store.pages === 'offset') return
     const slice = { limit: 2, key: ['B'], backward: true }
@@ -177,7 +185,7 @@ const chosen: Checks = {
 const unique: Checks = {
   async 'a unique set refuses equal values, unless one of them is null or absent'(store) {
     const [first, second] = await fill(store)
-    const take = (values: Item) => store.create({ price: 1, ...values })
+    const take = (values: Item) => createOne(store, { price: 1, ...values })
     await clashes(() => take({ code: 'A' }), 'code')
     const model = { name: 'Clio', year: 1990 }
     const set = ['model.name', 'model.year']
@@ -194,11 +202,11 @@ const unique: Checks = {
   ) {
     const [first] = await fill(store)
     const { id, version } = await change(store, first, { code: 'moved', price: 1 })
-    const takers = Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 }))
+    const takers = Array.from({ length: 20 }, async () => createOne(store, { code: 'A', price: 1 }))
     const results = await Promise.allSettled(takers)
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-    await store.delete(id, version)
-    await store.create({ code: 'moved', price: 1 })
+    await deleteOne(store, { id, version })
+    await createOne(store, { code: 'moved', price: 1 })
   },
 }
 
@@ -259,19 +267,19 @@ const idempotency: Checks = {
   async 'a create under an idempotency key keeps the created item as the answer'(store) {
     const values = { code: 'A', price: 1 }
     await store.claim('key', 'print')
-    const created = await store.create(values, { idempotencyKey: 'key' })
-    assert.deepEqual(await readKey(store, 'key'), toAnswer(created))
+    const created = await createOne(store, values, { idempotencyKey: 'key' })
+    assert.deepEqual(await readKey(store, 'key'), [toAnswer(created)])
     await store.claim('failing', 'print')
-    await clashes(() => store.create(values, { idempotencyKey: 'failing' }), 'code')
+    await clashes(() => createOne(store, values, { idempotencyKey: 'failing' }), 'code')
     assert.equal(await readKey(store, 'failing'), 'running')
   },
   async 'a create under an idempotency key without a claim adds nothing'(store) {
     await store.claim('key', 'print')
-    await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
+    await createOne(store, { code: 'A', price: 1 }, { idempotencyKey: 'key' })
     await store.claim('freed', 'print')
     await store.complete('freed', undefined)
     for (const idempotencyKey of ['key', 'freed', 'never claimed']) {
-      const create = () => store.create({ code: 'B', price: 1 }, { idempotencyKey })
+      const create = () => createOne(store, { code: 'B', price: 1 }, { idempotencyKey })
       await fails(create, UnavailableError)
     }
     assert.equal(await countAll(store), 1)
@@ -280,27 +288,30 @@ const idempotency: Checks = {
   async 'an update and a deletion under an idempotency key keep their answer in the same step'(
     store,
   ) {
-    const answer = (written: Stored | undefined) => ({ price: written?.item.price ?? null })
+    const answer = ([written]: readonly Stored[]) => ({ price: written?.item.price ?? null })
     const under = (idempotencyKey: string) => ({ idempotencyKey, answer })
     const values = (price: number) => ({ code: 'A', price })
     const keys = ['update', 'plain', 'stale', 'delete', 'gone']
     for (const key of keys) await store.claim(key, 'print')
-    const { id, version } = await store.create(values(1))
-    const changed = present(await store.update(id, version, values(2), under('update')))
+    const { id, version } = await createOne(store, values(1))
+    const changed = present(await updateOne(store, { id, version }, values(2), under('update')))
     assert.deepEqual(await readKey(store, 'update'), { price: 2 })
-    assert.equal(await store.update(id, version, values(3), under('stale')), undefined)
-    assert.equal(await store.delete(id, version, under('stale')), false)
+    assert.equal(await updateOne(store, { id, version }, values(3), under('stale')), undefined)
+    assert.equal(await deleteOne(store, { id, version }, under('stale')), false)
     assert.equal(await readKey(store, 'stale'), 'running')
     await fails(() => change(store, changed, values(3), under('none')), UnavailableError)
-    await fails(() => store.delete(id, changed.version, under('none')), UnavailableError)
+    await fails(
+      () => deleteOne(store, { id, version: changed.version }, under('none')),
+      UnavailableError,
+    )
     assert.equal((await find(store, id)).version, changed.version)
     const plain = await change(store, changed, values(4), { idempotencyKey: 'plain' })
-    assert.deepEqual(await readKey(store, 'plain'), toAnswer(plain))
-    assert.equal(await store.delete(id, plain.version, under('delete')), true)
+    assert.deepEqual(await readKey(store, 'plain'), [toAnswer(plain)])
+    assert.equal(await deleteOne(store, { id, version: plain.version }, under('delete')), true)
     assert.deepEqual(await readKey(store, 'delete'), { price: null })
-    const next = await store.create({ code: 'B', price: 1 })
-    await store.delete(next.id, next.version, { idempotencyKey: 'gone' })
-    assert.equal(await readKey(store, 'gone'), null)
+    const next = await createOne(store, { code: 'B', price: 1 })
+    await deleteOne(store, next, { idempotencyKey: 'gone' })
+    assert.deepEqual(await readKey(store, 'gone'), [])
   },
 }
 

@@ -153,14 +153,14 @@ test('a write that outlasts its time keeps the content of what it stores', async
   const blobs = memoryBlobs()
   const store = memoryStore()
   // As in a pool: what is under way comes to its end.
-  const create: Store['create'] = async values => {
+  const write: Store['write'] = async changes => {
     await wait(100)
-    return store.create(values)
+    return store.write(changes)
   }
   const photos = defineCollection({
     name: 'photos',
     schema: z.object({ photo: blob() }),
-    store: { ...store, create },
+    store: { ...store, write },
     id: 'integer',
     blobs,
   })

@@ -559,7 +559,7 @@ describe('work', () => {
     const { handler } = apiOf(
       {
         ...store,
-        get: (_id, options) => {
+        find: (_ids, options) => {
           received.push(options)
           return new Promise(() => {})
         },

@@ -275,7 +275,7 @@ describe('/health', () => {
       health: true,
       onError: error => reported.push(error),
       storeOf: (name, store) =>
-        name === 'models' ? { ...store, get: () => Promise.reject(cause) } : store,
+        name === 'models' ? { ...store, find: () => Promise.reject(cause) } : store,
     })
     for (let at = 0; at < 3; at++) {
       const answer = await fetch('/health')
@@ -288,7 +288,7 @@ describe('/health', () => {
   })
 
   test('names no collection that is hidden or has no path', async () => {
-    const broken = () => ({ ...memoryStore(), get: () => Promise.reject(new Error('gone')) })
+    const broken = () => ({ ...memoryStore(), find: () => Promise.reject(new Error('gone')) })
     const schema = z.object({ text: z.string() })
     const hidden = defineCollection({
       name: 'hidden',
@@ -310,8 +310,8 @@ describe('/health', () => {
       onError: error => reported.push(error),
       storeOf: (_, store) => ({
         ...store,
-        get: async (...parameters) =>
-          gone ? Promise.reject(new Error('gone')) : store.get(...parameters),
+        find: async (...parameters) =>
+          gone ? Promise.reject(new Error('gone')) : store.find(...parameters),
       }),
     })
     const early = await fetch('/health?ready')
@@ -371,8 +371,8 @@ describe('/health', () => {
       onError: () => undefined,
       storeOf: (_, store) => ({
         ...store,
-        get: async (...parameters) =>
-          gone ? Promise.reject(new Error('gone')) : store.get(...parameters),
+        find: async (...parameters) =>
+          gone ? Promise.reject(new Error('gone')) : store.find(...parameters),
       }),
     })
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
@@ -29,8 +30,8 @@ async function serve(store: Store) {
     visible: () => ({ color: { ne: 'hidden' } }),
   })
   const api = defineApi({ collections: { cars }, onError: error => failures.push(error) })
-  await store.create({ color: 'red', price: 1, secret: 'top' })
-  await store.create({ color: 'hidden', price: 7 })
+  await createOne(store, { color: 'red', price: 1, secret: 'top' })
+  await createOne(store, { color: 'hidden', price: 7 })
   return api
 }
 

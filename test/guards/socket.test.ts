@@ -10,6 +10,7 @@ import { simpleRest } from '../../src/dialects/index.ts'
 import { type Api, defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { harden } from '../../src/node/index.ts'
 import type { StoreOptions } from '../../src/store/store.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { createIdentity } from '../tls.ts'
 import { converse, type Served, serve } from './wire.ts'
@@ -527,13 +528,13 @@ describe('slow and broken clients', () => {
     beforeAll(async () => {
       const slowly: Store = {
         ...store,
-        get: async (key, options) => {
+        find: async (ids, options) => {
           await later(options)
-          return store.get(key, options)
+          return store.find(ids, options)
         },
-        create: async (values, options) => {
+        write: async (changes, options) => {
           await later(options)
-          return store.create(values, options)
+          return store.write(changes, options)
         },
       }
       const notes = defineCollection({
@@ -543,7 +544,7 @@ describe('slow and broken clients', () => {
       })
       handler = defineApi({ collections: [notes], onError: () => undefined }).handler
       slow = await serve(handler)
-      await store.create({ id: 'a' })
+      await createOne(store, { id: 'a' })
     })
     afterAll(() => slow.close())
     beforeEach(() => {

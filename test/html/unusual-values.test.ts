@@ -19,6 +19,7 @@ import {
   type Representation,
   type Scheme,
 } from '../../src/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { formOf, formsOf, textOf } from './reading.ts'
 
 const formats = [json, form, multipart]
@@ -210,7 +211,7 @@ describe('an item that its schema would refuse', () => {
     const store = memoryStore()
     const things = defineCollection({ name: 'things', schema, store })
     const values = { day: 'some day', list: ['x'], whatever: { deep: 1 }, size: 'L' }
-    const { id } = await store.create(values)
+    const { id } = await createOne(store, values)
     const visit = visitor(defineApi({ collections: [things], formats, pages: html }))
     expect((await visit('/things')).page).toContain('<dt>deep</dt>')
     const { page } = await visit(`/things/${id}`)
@@ -455,7 +456,7 @@ describe('a value that refers to a parent', () => {
       schema: z.object({ model_id: z.int().nullable().optional() }),
       parents: { model_id: 'models' },
     })
-    for (const model_id of [7, 0, null, true, 'x']) await store.create({ model_id })
+    for (const model_id of [7, 0, null, true, 'x']) await createOne(store, { model_id })
     const { page } = await visitor(
       defineApi({ collections: [cars, models], formats, pages: html }),
     )('/cars')

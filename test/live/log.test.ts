@@ -7,6 +7,7 @@ import { defineCollection } from '../../src/index.ts'
 import { createTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import type { Change } from '../../src/store/changes.ts'
 import type { Store } from '../../src/store/store.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, postgres, usePostgres } from '../stores/postgres.ts'
 import { ask } from '../stores/postgres-server.ts'
 import { by } from '../stores/selections.ts'
@@ -108,7 +109,8 @@ describe.each(NAMES)('%s', name => {
     const position = await start(store)
     const prices = [5e-324, 1.7976931348623157e308, -0.1, 1e21, 2 ** 53, 123456789.12345679]
     for (let at = 0; at < 200; at++) prices.push(((at * 7919) % 1013) / 997 / 3 ** (at % 40))
-    for (const price of prices) await store.create({ name: 'n', price, secret: 's', sold: false })
+    for (const price of prices)
+      await createOne(store, { name: 'n', price, secret: 's', sold: false })
     expect(fold(await readAll(store, position))).toEqual(await list(store))
   })
 
@@ -153,7 +155,7 @@ describe.each(NAMES)('%s', name => {
   test('a log that is pruned is gone for those who are too far behind', async () => {
     const { store } = await open(name, { changes: { keep: 1000 } })
     const old = await start(store)
-    await store.create({ name: 'n', secret: 's', sold: false })
+    await createOne(store, { name: 'n', secret: 's', sold: false })
     const { LogReader } = await import('../../src/sql/changes/log-reader.ts')
     const { Session } = await import('../../src/sql/session/session.ts')
     const { DATABASES: all } = await import('../../src/sql/databases/databases.ts')
@@ -164,7 +166,7 @@ describe.each(NAMES)('%s', name => {
     await new LogReader(session, database, 1000).prune(-3600)
     expect(await store.changes?.read(old, 9)).toBe('gone')
     expect(await store.changes?.read(position.position, 9)).toMatchObject({ changes: [] })
-    await store.create({ name: 'm', secret: 's', sold: false })
+    await createOne(store, { name: 'm', secret: 's', sold: false })
     expect((await readAll(store, position.position)).map(({ after }) => after?.name)).toEqual(['m'])
   })
 
@@ -182,7 +184,7 @@ describe.each(NAMES)('%s', name => {
     expect(shape.fields.has('color')).toBe(true)
     await wide.open?.()
     const position = await start(store)
-    const created = await wide.create({ name: 'n', secret: 's', sold: false, color: 'blue' })
+    const created = await createOne(wide, { name: 'n', secret: 's', sold: false, color: 'blue' })
     expect((await readAll(wide, position)).map(({ after }) => after?.color)).toEqual(['blue'])
     expect((await readAll(store, position)).map(({ after }) => after?.name)).toEqual(['n'])
     const again = await open(name, { db, table })
@@ -230,7 +232,7 @@ describe.each(NAMES)('%s', name => {
 test('a truncated table of PostgreSQL is gone for all who followed it', async () => {
   const { store, say } = await open('PostgreSQL')
   const position = await start(store)
-  await store.create({ name: 'n', secret: 's', sold: false })
+  await createOne(store, { name: 'n', secret: 's', sold: false })
   await say('truncate TABLE')
   expect(await store.changes?.read(position, 9)).toBe('gone')
   expect(await readAll(store, await start(store))).toEqual([])
@@ -271,7 +273,7 @@ test('a long transaction holds changes back, and none is lost', async () => {
   await text(
     `insert into "${table}" (id, name, sold, secret, created_at, updated_at, version) values (7, 'slow', true, 's', now(), now(), 'v')`,
   )
-  await store.create({ name: 'fast', secret: 's', sold: false })
+  await createOne(store, { name: 'fast', secret: 's', sold: false })
   const during = await store.changes?.read(position, 9)
   expect(during).toMatchObject({ changes: [], position, current: false })
   await text('commit')

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import { scanStore } from '../../src/store-authors/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
@@ -402,11 +403,11 @@ test('in memory many items are counted in turns, as they were at the start', asy
     groups: ['color'],
   })
   const api: Api = defineApi({ collections: { cars } })
-  for (let at = 0; at < 20_000; at++) await store.create({ color: at % 2 ? 'red' : 'blue' })
+  for (let at = 0; at < 20_000; at++) await createOne(store, { color: at % 2 ? 'red' : 'blue' })
   let turns = 0
   const timer = setInterval(() => turns++, 0)
   const counted = api.fetch(new Request('http://localhost/cars/count?by=color'))
-  for (let at = 0; at < 100; at++) void store.create({ color: 'green' })
+  for (let at = 0; at < 100; at++) void createOne(store, { color: 'green' })
   expect(await (await counted).text()).toMatch(/^\[\{"color":"blue","count":10000\}/)
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)

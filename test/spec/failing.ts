@@ -77,16 +77,14 @@ function brokenStore(error: () => Error): Store {
     pages: 'key',
     idempotency: 'store',
     attach: () => {},
-    get: fail,
+    find: fail,
     list: fail,
     count: fail,
     // biome-ignore lint/correctness/useYield: it fails before there is anything to give
     stream: async function* () {
       throw error()
     },
-    create: fail,
-    update: fail,
-    delete: fail,
+    write: fail,
     claim: fail,
     complete: fail,
     close: async () => {},

@@ -2,6 +2,8 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import { expect } from 'vitest'
 import { type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, updateOne } from '../../src/testing/write-items.ts'
 import { is, maybe, text } from './selections.ts'
 import { closing } from './several.ts'
 
@@ -38,7 +40,7 @@ export async function servesCarPool(
     indexes: [],
   })
   await closing([store], async () => {
-    const old = await store.get('k-1')
+    const old = await findOne(store, 'k-1')
     expect(old?.item).toEqual({
       id: 'k-1',
       color: 'red',
@@ -59,14 +61,14 @@ export async function servesCarPool(
     const version = old?.version ?? ''
     const wins = await Promise.all(
       ['blue', 'green', 'grey'].map(color =>
-        store.update('k-1', version, { color, doors: 3, price: 1 }),
+        updateOne(store, { id: 'k-1', version }, { color, doors: 3, price: 1 }),
       ),
     )
     expect(wins.filter(Boolean)).toHaveLength(1)
-    const { color = '' } = (await store.get('k-1'))?.item ?? {}
-    const conflicting = store.create({ id: 'k-2', color, doors: 3, price: 1 })
+    const { color = '' } = (await findOne(store, 'k-1'))?.item ?? {}
+    const conflicting = createOne(store, { id: 'k-2', color, doors: 3, price: 1 })
     await expect(conflicting).rejects.toMatchObject({ fields: ['color', 'doors'] })
-    const again = store.create({ id: 'k-1', color: 'x', price: 1 })
+    const again = createOne(store, { id: 'k-1', color: 'x', price: 1 })
     await expect(again).rejects.toMatchObject({ fields: ['id'] })
   })
 }

@@ -9,6 +9,8 @@ import { sqlStore } from '../../src/sql/index.ts'
 import { KeptError } from '../../src/store/errors.ts'
 import { type KeyedStore, toKeyedStore } from '../../src/store/keyed-store.ts'
 import type { Id, Shape, Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, updateOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE as SEARCHED } from './selections.ts'
 import { closing, newTable } from './several.ts'
@@ -75,7 +77,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
   test('insert a hundred rows by few statements', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
-      const calls = Array.from({ length: 100 }, (_, at) => store.create(car(`c${at}`)))
+      const calls = Array.from({ length: 100 }, (_, at) => createOne(store, car(`c${at}`)))
       const made = await Promise.all(calls)
       expect(inserted()).toEqual(inserts.hundred)
       const { items } = await store.list(everything, { limit: 200, offset: 0 }, 'none')
@@ -88,7 +90,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
   test('insert long texts in smaller parts', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
-      const calls = [LONG, LONG, LONG, ''].map(note => store.create({ ...car('red'), note }))
+      const calls = [LONG, LONG, LONG, ''].map(note => createOne(store, { ...car('red'), note }))
       const made = await Promise.all(calls)
       expect(inserted()).toEqual(inserts.long)
       const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
@@ -102,12 +104,12 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
       for (const key of ['key', 'failing']) await store.claim(key, 'print')
       const reason = new Error('gone')
       const [made, conflicting, aborted, keyed, failing, last] = await Promise.allSettled([
-        store.create(car('a')),
-        store.create(car('a')),
-        store.create(car('b'), { signal: AbortSignal.abort(reason) }),
-        store.create(car('c'), { idempotencyKey: 'key' }),
-        store.create(car('c'), { idempotencyKey: 'failing' }),
-        store.create(car('d')),
+        createOne(store, car('a')),
+        createOne(store, car('a')),
+        createOne(store, car('b'), { signal: AbortSignal.abort(reason) }),
+        createOne(store, car('c'), { idempotencyKey: 'key' }),
+        createOne(store, car('c'), { idempotencyKey: 'failing' }),
+        createOne(store, car('d')),
       ])
       expect(made).toMatchObject({ value: { id: 1, item: { color: 'a' } } })
       expect(conflicting).toMatchObject({ reason: { fields: ['color'] } })
@@ -117,7 +119,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
       const [id, other] = last.status === 'fulfilled' && last.value.id === 2 ? [3, 2] : [2, 3]
       expect(keyed).toMatchObject({ value: { id, item: { color: 'c' } } })
       expect(last).toMatchObject({ value: { id: other, item: { color: 'd' } } })
-      expect(await store.claim('key', 'print')).toMatchObject({ state: 'done', answer: { id } })
+      expect(await store.claim('key', 'print')).toMatchObject({ state: 'done', answer: [{ id }] })
       expect(await store.claim('failing', 'print')).toMatchObject({ state: 'running' })
       expect(await store.count({ where: [] }, 'exact')).toBe(3)
     })
@@ -129,14 +131,14 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
     await closing([store], async () => {
       await store.claim('key', 'print')
       const made = await Promise.all([
-        store.create({ ...car('a'), id: 'chosen' }),
-        store.create(car('b')),
-        store.create(car('c'), { idempotencyKey: 'key' }),
+        createOne(store, { ...car('a'), id: 'chosen' }),
+        createOne(store, car('b')),
+        createOne(store, car('c'), { idempotencyKey: 'key' }),
       ])
       expect(inserted().toSorted()).toEqual(inserts.keyed)
       const attempt = await store.claim('key', 'print')
-      expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: made[2] })
-      const found = await Promise.all(made.map(({ id }) => store.get(id)))
+      expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: [made[2]] })
+      const found = await Promise.all(made.map(({ id }) => findOne(store, id)))
       expect(found).toEqual(made)
     })
   })
@@ -148,7 +150,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open, inserts
     const { store, inserted } = await opened(open, { ...SHAPE, fields })
     await closing([store], async () => {
       const made = await Promise.all(
-        names.slice(0, 64).map(each => store.create({ ...car('a'), [each]: each })),
+        names.slice(0, 64).map(each => createOne(store, { ...car('a'), [each]: each })),
       )
       expect(inserted()).toEqual(inserts.wide)
       const { items } = await store.list(everything, { limit: 100, offset: 0 }, 'none')
@@ -171,8 +173,8 @@ describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
       store.attach(SHAPE)
       await closing([store], async () => {
         await store.count({ where: [] }, 'exact')
-        const patient = store.create(car('patient'))
-        const pending = others.map(({ signal }) => store.create(car('other'), { signal }))
+        const patient = createOne(store, car('patient'))
+        const pending = others.map(({ signal }) => createOne(store, car('other'), { signal }))
         await Promise.allSettled(pending)
         expect((await patient).item.color).toBe('patient')
         // 41 rows go in three statements, and are done three times at most.
@@ -185,10 +187,10 @@ describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
 test('long rows go to PostgreSQL by several statements', async () => {
   const { store, inserted } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
-    await store.create(car('first'))
+    await createOne(store, car('first'))
     inserted()
     const notes = ['a', 'b', 'c', 'd'].map(letter => letter.repeat(400_000))
-    const made = await Promise.all(notes.map(note => store.create({ ...car('red'), note })))
+    const made = await Promise.all(notes.map(note => createOne(store, { ...car('red'), note })))
     expect(inserted()).toEqual([2, 2])
     const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
     expect(items.slice(1)).toEqual(made)
@@ -205,7 +207,7 @@ test('null inside of JSON is kept apart from an absent value by creates together
       { note: null },
       { free: 'null' },
     ]
-    const made = await Promise.all(values.map(each => store.create({ ...car('red'), ...each })))
+    const made = await Promise.all(values.map(each => createOne(store, { ...car('red'), ...each })))
     const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
     expect(items).toEqual(made)
     expect(items.map(({ item }) => [item.free, item.note])).toEqual(
@@ -225,7 +227,7 @@ test('a row that a trigger of PostgreSQL skips or changes never gets the answer 
       db,
     )
     const made = await Promise.allSettled(
-      ['a', 'out', 'other', 'b'].map(color => store.create(car(color))),
+      ['a', 'out', 'other', 'b'].map(color => createOne(store, car(color))),
     )
     expect(made.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -235,7 +237,7 @@ test('a row that a trigger of PostgreSQL skips or changes never gets the answer 
     ])
     for (const result of made) {
       if (result.status === 'fulfilled') {
-        expect(await store.get(result.value.id)).toEqual(result.value)
+        expect(await findOne(store, result.value.id)).toEqual(result.value)
       }
     }
     expect(await store.count({ where: [] }, 'exact')).toBe(3)
@@ -257,7 +259,7 @@ test('a row with a chosen id that a trigger skips is an error too', async () => 
     )
     const again = sqlStore({ db, table })
     again.attach(shape)
-    await expect(again.create({ ...car('red'), id: 'a' })).rejects.toThrow(KeptError)
+    await expect(createOne(again, { ...car('red'), id: 'a' })).rejects.toThrow(KeptError)
   })
 })
 
@@ -270,15 +272,15 @@ test('a table that others refer to is changed by one statement', async () => {
     }),
   )
   await closing([store], async () => {
-    const { id, version } = await store.create(car('red'))
+    const { id, version } = await createOne(store, car('red'))
     await sql`create table ${sql.id(`${table}_of`)} (car_id bigint references ${sql.id(table)} (id))`.execute(
       db,
     )
     const again = sqlStore({ db, table })
     again.attach(SHAPE)
-    await again.get(id)
+    await findOne(again, id)
     statements.length = 0
-    await again.update(id, version, car('blue'))
+    await updateOne(again, { id, version }, car('blue'))
     expect(statements).toHaveLength(1)
   })
 })
@@ -308,7 +310,7 @@ test('a row that a trigger of PostgreSQL skips is an error, not an endless loop'
     await sql`create trigger none before insert on ${sql.id(table)} for each row execute function nothing()`.execute(
       db,
     )
-    await expect(store.create(car('red'))).rejects.toThrow(KeptError)
+    await expect(createOne(store, car('red'))).rejects.toThrow(KeptError)
   })
 })
 

@@ -14,11 +14,13 @@ import {
   multipart,
   type Store,
 } from '../../src/index.ts'
+import { areCreations } from '../../src/store/writes.ts'
 import {
   ReferenceConflictError,
   UnavailableError,
   UnstorableError,
 } from '../../src/store-authors/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { example, seed } from '../fixture.ts'
 
 async function ask(
@@ -67,7 +69,7 @@ describe('a store that refuses', () => {
   ])('%s', async (_, error, status, errors) => {
     const { api } = example({
       onError: () => undefined,
-      storeOf: (_name, store) => ({ ...store, create: () => Promise.reject(error) }),
+      storeOf: (_name, store) => ({ ...store, write: () => Promise.reject(error) }),
     })
     const values = { immatriculation: 'A', color: 'red' }
     const answer = await ask(api, '/cars', { method: 'POST', json: values })
@@ -108,7 +110,7 @@ describe('a store that refuses', () => {
       },
     })
     const api = defineApi({ collections: [cars] })
-    const { id } = await store.create({ paid: 0 })
+    const { id } = await createOne(store, { paid: 0 })
     const pay = () =>
       ask(api, `/cars/${id}/pay`, { method: 'POST', headers: { 'idempotency-key': '"k"' } })
     const first = await pay()
@@ -123,7 +125,7 @@ describe('a store that refuses', () => {
     const { api } = example({
       storeOf: (_name, store) => ({
         ...store,
-        create: () => Promise.reject(new UnstorableError(['name'])),
+        write: () => Promise.reject(new UnstorableError(['name'])),
       }),
     })
     const answer = await ask(api, '/accounts/a', { method: 'PUT', json: { name: 'A' } })
@@ -141,8 +143,8 @@ describe('a store that refuses', () => {
 describe('a store where others are always faster', () => {
   const losing = (store: Store): Store => ({
     ...store,
-    update: async () => undefined,
-    delete: async () => false,
+    write: async (changes, options) =>
+      areCreations(changes) ? store.write(changes, options) : undefined,
   })
 
   it.each([
@@ -337,9 +339,9 @@ test('a store that knows no time of an item sends none', async () => {
   const made = example({
     storeOf: (_name, store) => ({
       ...store,
-      get: async (...parameters) => {
-        const stored = await store.get(...parameters)
-        return stored && { id: stored.id, item: stored.item, version: stored.version }
+      find: async (...parameters) => {
+        const found = await store.find(...parameters)
+        return found.map(each => each && { id: each.id, item: each.item, version: each.version })
       },
     }),
   })
@@ -393,7 +395,7 @@ test('the last version of all, deprecated too, has no successor', async () => {
 })
 
 describe('an api that looks after its stores', () => {
-  it.each<[string, Store['get']]>([
+  it.each<[string, Store['find']]>([
     ['never answers', () => new Promise<never>(() => undefined)],
     [
       'throws at once',
@@ -401,11 +403,11 @@ describe('an api that looks after its stores', () => {
         throw new Error('no connection')
       },
     ],
-  ])('says that one which %s cannot be reached', async (_, get) => {
+  ])('says that one which %s cannot be reached', async (_, find) => {
     const { api } = example({
       health: true,
       onError: () => undefined,
-      storeOf: (name, store) => (name === 'cars' ? { ...store, get } : store),
+      storeOf: (name, store) => (name === 'cars' ? { ...store, find } : store),
     })
     const { status, text } = await ask(api, '/health')
     expect([status, JSON.parse(text)]).toEqual([200, { status: 'degraded', unreachable: ['cars'] }])

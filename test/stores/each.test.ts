@@ -5,6 +5,7 @@ import { memoryStore } from '../../src/index.ts'
 import type { MemoryStore } from '../../src/memory/memory-store.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import type { EachLimit, ListOptions, Store } from '../../src/store/store.ts'
+import { createAll, createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE } from './selections.ts'
 import { car, closing, newTable } from './several.ts'
@@ -37,7 +38,7 @@ async function listed(
     const cars = COLORS.flatMap((color, at) =>
       Array.from({ length: count(at) }, (_, year) => ({ ...car(color, year), note })),
     )
-    for (let at = 0; at < cars.length; at += 500) await store.createAll?.(cars.slice(at, at + 500))
+    for (let at = 0; at < cars.length; at += 500) await createAll(store, cars.slice(at, at + 500))
     statements.length = 0
     const all = { where: [], sort: by('') }
     const pages = (await store.listEach?.(['color'], COLORS, all, limit, options)) ?? []
@@ -91,7 +92,7 @@ describe.each(DATABASES)('%s', (_name, open) => {
 test('memory looks at the items of the ids alone, where the field has an index', async () => {
   const store = memoryStore() as MemoryStore
   store.attach(SHAPE)
-  for (let at = 0; at < 1000; at++) await store.create(car(`color ${at % 100}`, at))
+  for (let at = 0; at < 1000; at++) await createOne(store, car(`color ${at % 100}`, at))
   const before = store.examined
   const page = { where: [], sort: by('') }
   const pages = (await store.listEach?.(['color'], COLORS.slice(0, 10), page, MANY)) ?? []

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { defineCollection, type Item } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { type ColumnOptions, createTableSql, sqlStore } from '../../src/sql/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 
@@ -436,7 +437,7 @@ test('a table of PostgreSQL that makes its ids itself takes those of the store',
   const store = sqlStore({ db, table: 'counted', version: false, create: true })
   const schema = z.object({ color: z.string() })
   const cars = defineCollection({ name: 'cars', schema, store, id: 'integer', timestamps: false })
-  expect((await store.create({ color: 'blue' })).id).toBe(2)
+  expect((await createOne(store, { color: 'blue' })).id).toBe(2)
   const far = await cars.fetch(new Request('http://a.example/cars/5000000000'))
   expect(far.status).toBe(404)
   await store.close()

@@ -3,6 +3,8 @@ import { type CompiledQuery, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { sqlStore } from '../../src/sql/index.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { lockedBy, waitingFor } from './postgres-locks.ts'
 import { readBesideWrites } from './read-beside-writes.ts'
@@ -26,7 +28,7 @@ async function opened(work: (store: Store, table: string, asked: () => string[])
       .map(({ sql: text }) => text)
       .filter(text => text.includes(`from "${table}"`))
   await closing([store], async () => {
-    for (let at = 1; at <= 10; at++) await store.create(car(`c${at}`, at))
+    for (let at = 1; at <= 10; at++) await createOne(store, car(`c${at}`, at))
     asked()
     await work(store, table, asked)
   })
@@ -35,7 +37,7 @@ async function opened(work: (store: Store, table: string, asked: () => string[])
 test('reads by id that wait are one statement, and each gets its own row', () =>
   opened(async (store, table, asked) => {
     const { reads } = await locked(table, async () => {
-      const reads = Promise.all(Array.from({ length: 40 }, (_, at) => store.get(at % 12)))
+      const reads = Promise.all(Array.from({ length: 40 }, (_, at) => findOne(store, at % 12)))
       while ((await waitingFor(table)).length < 3);
       return { reads }
     })
@@ -51,7 +53,7 @@ test('a value that cannot be read is null, and fails no read', () =>
     await sql`update ${sql.id(table)} set year = 9007199254740993 where id = 7`.execute(db)
     const { reads } = await locked(table, async () => {
       const reads = Promise.allSettled(
-        Array.from({ length: 40 }, (_, at) => store.get(1 + (at % 10))),
+        Array.from({ length: 40 }, (_, at) => findOne(store, 1 + (at % 10))),
       )
       while ((await waitingFor(table)).length < 3);
       return { reads }
@@ -67,14 +69,14 @@ test('a read that is aborted ends alone; a statement that nobody waits for any m
     const [one, all] = [new AbortController(), new AbortController()]
     const reason = new Error('enough')
     const { reads } = await locked(table, async () => {
-      const first = Array.from({ length: 2 }, (_, at) => store.get(at + 1))
-      const aborted = store.get(5, { signal: one.signal })
-      const others = Array.from({ length: 4 }, (_, at) => store.get(at + 6))
+      const first = Array.from({ length: 2 }, (_, at) => findOne(store, at + 1))
+      const aborted = findOne(store, 5, { signal: one.signal })
+      const others = Array.from({ length: 4 }, (_, at) => findOne(store, at + 6))
       while ((await waitingFor(table)).length < 3);
       one.abort(reason)
       await expect(aborted).rejects.toBe(reason)
       expect(await waitingFor(table)).toHaveLength(3)
-      const left = [1, 2, 3].map(id => store.get(id, { signal: all.signal }))
+      const left = [1, 2, 3].map(id => findOne(store, id, { signal: all.signal }))
       while ((await waitingFor(table)).length < 4);
       all.abort(reason)
       for (const each of await Promise.allSettled(left)) expect(each).toMatchObject({ reason })
@@ -124,8 +126,8 @@ test('equal reads of what items include share one answer too', () =>
 test('reads inside of a transaction are its own', () =>
   opened(async (store, _table, asked) => {
     const reads = await store.transaction?.([store], async ([inside]) => {
-      await inside?.create(car('inside'))
-      return Promise.all(Array.from({ length: 8 }, (_, at) => inside?.get(at + 4)))
+      await (inside && createOne(inside, car('inside')))
+      return Promise.all(Array.from({ length: 8 }, (_, at) => inside && findOne(inside, at + 4)))
     })
     expect(reads?.map(stored => stored?.id)).toEqual([4, 5, 6, 7, 8, 9, 10, 11])
     expect(asked().filter(text => text.startsWith('select'))).toHaveLength(8)

@@ -9,6 +9,8 @@ import type { Filter } from '../../src/store/filter.ts'
 import { comparer, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Shape, Store, Stored } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { runs } from '../random.ts'
 
 const plain = { nullable: false, optional: false }
@@ -35,7 +37,7 @@ async function filled(): Promise<Store> {
   const store = memoryStore()
   store.attach(SHAPE)
   for (let at = 0; at < COUNT; at++) {
-    await store.create({
+    await createOne(store, {
       color: COLORS[(at * 31) % COLORS.length] ?? '',
       price: at % 7 === 0 ? null : (at * 7919) % 1009,
       // The same instants, in several zones.
@@ -108,10 +110,11 @@ test('lists, counts and streams in turns have the items of their start, whatever
   const writing = (async () => {
     for (let at = 1; !done; at += 97) {
       const id = (at % COUNT) + 1
-      const row = await own.get(id)
-      if (row && at % 2 === 0) await own.delete(id, row.version)
-      else if (row) await own.update(id, row.version, { ...row.item, price: 100_000 + at })
-      await own.create({ color: 'new', price: 2000 + at, made: '2026-01-01T00:00:00Z' })
+      const row = await findOne(own, id)
+      if (row && at % 2 === 0) await deleteOne(own, { id, version: row.version })
+      else if (row)
+        await updateOne(own, { id, version: row.version }, { ...row.item, price: 100_000 + at })
+      await createOne(own, { color: 'new', price: 2000 + at, made: '2026-01-01T00:00:00Z' })
       written.add(id)
       await nextPass()
     }
@@ -173,7 +176,7 @@ test('a walk along an index that finds little takes turns, and finds what a plai
       let passes = 0
       const writing = (async () => {
         for (; !done; passes++) {
-          await own.create({ color: 'new', price: 2000, made: '2026-01-01T00:00:00Z' })
+          await createOne(own, { color: 'new', price: 2000, made: '2026-01-01T00:00:00Z' })
           await nextPass()
         }
       })()
@@ -197,7 +200,8 @@ test('a walk along an index that finds little takes turns, and finds what a plai
 test('few items, what an index answers, and all items of a filter are there at once', async () => {
   const few = memoryStore()
   few.attach(SHAPE)
-  for (const price of [3, 1, 2]) few.create({ color: 'red', price, made: '2026-01-01T00:00:00Z' })
+  for (const price of [3, 1, 2])
+    createOne(few, { color: 'red', price, made: '2026-01-01T00:00:00Z' })
   const first = { limit: 5, offset: 0 }
   const sorted = few.list({ where: [], sort: by('-price') }, first, 'exact')
   expect(sorted).toMatchObject({ items: [{ id: 1 }, { id: 3 }, { id: 2 }], total: 3 })

@@ -12,7 +12,9 @@ import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Identity, Shape, Slice } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
 import { shapeWith } from '../../src/testing/sample.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { runs } from '../random.ts'
 
 const plain = { nullable: false, optional: false }
@@ -42,7 +44,7 @@ async function filled(count: number) {
   const store = memoryStore() as MemoryStore // not a part of the public type
   store.attach(SHAPE)
   for (let at = 0; at < count; at++) {
-    await store.create({
+    await createOne(store, {
       color: COLORS[at % 10] ?? '',
       price: at % 1000 === 0 ? null : (at * 7919) % 10_007,
       note: `note ${at}`,
@@ -115,7 +117,7 @@ describe('an index', () => {
     const store = memoryStore()
     store.attach(KEYS)
     for (let at = 0; at < count; at++) {
-      await store.create({ color: COLORS[at % 3] ?? '', price: at % 4, note: `note ${at}` })
+      await createOne(store, { color: COLORS[at % 3] ?? '', price: at % 4, note: `note ${at}` })
     }
     return store
   }
@@ -139,8 +141,8 @@ describe('an index', () => {
 describe('a store in memory', () => {
   test('gives the same frozen item until it is written', async () => {
     const store = await filled(3)
-    const first = await store.get(1)
-    expect((await store.get(1))?.item).toBe(first?.item)
+    const first = await findOne(store, 1)
+    expect((await findOne(store, 1))?.item).toBe(first?.item)
     const page = await store.list({ where: [], sort: by('') }, { limit: 1, offset: 0 }, 'none')
     expect(page.items[0]).toBe(first)
     expect(() => Object.assign(first?.item ?? {}, { color: 'x' })).toThrow(TypeError)
@@ -185,11 +187,11 @@ describe('a store in memory', () => {
       unique: [['wheels']],
       indexes: [['wheels']],
     })
-    await store.create({ color: 'red', price: 1, note: '', wheels: 4 })
+    await createOne(store, { color: 'red', price: 1, note: '', wheels: 4 })
     const where = [is('wheels', 'in', 4)]
     expect(await store.count({ where }, 'exact')).toBe(1)
     expect(await store.count({ where: [is('color', 'in', 'red')] }, 'exact')).toBe(4)
-    expect(() => store.create({ color: 'x', wheels: 4 })).toThrow('same wheels')
+    expect(() => createOne(store, { color: 'x', wheels: 4 })).toThrow('same wheels')
   })
 
   test.each([
@@ -201,10 +203,10 @@ describe('a store in memory', () => {
   })
 
   test('refuses work before it is attached and after it is closed', async () => {
-    expect(() => memoryStore().get(1)).toThrow(TypeError)
+    expect(() => findOne(memoryStore(), 1)).toThrow(TypeError)
     const store = await filled(1)
     await store.close()
-    expect(() => store.get(1)).toThrow(UnavailableError)
+    expect(() => findOne(store, 1)).toThrow(UnavailableError)
   })
 
   test('frees a claim after ten seconds and an answer after a day, and keeps only so many', () => {
@@ -291,15 +293,15 @@ describe('a store in memory', () => {
           const bare = memoryStore()
           bare.attach({ ...SHAPE, indexes: [], createdAt: 'made' })
           for (const store of [indexed, bare]) {
-            for (const each of items) await store.create(each as Item)
+            for (const each of items) await createOne(store, each as Item)
             for (const [id, next] of writes) {
-              const old = await store.get(id)
+              const old = await findOne(store, id)
               if (!old) continue
-              if (next) await store.update(id, old.version, next as Item)
-              else await store.delete(id, old.version)
+              if (next) await updateOne(store, { id, version: old.version }, next as Item)
+              else await deleteOne(store, { id, version: old.version })
             }
           }
-          const place = from === null ? undefined : (await bare.get(from))?.item
+          const place = from === null ? undefined : (await findOne(bare, from))?.item
           const key = place && (sortKeyOf(place, keys) as number[])
           for (const slice of [
             { limit, offset },
@@ -394,7 +396,7 @@ test('a transaction streams more than a batch', async () => {
   const store = memoryStore()
   store.attach(shapeWith('integer'))
   await store.transaction?.([store], async ([tx]) => {
-    for (let at = 0; at < 1100; at++) await tx?.create({ code: `c${at}`, price: 1 })
+    for (let at = 0; at < 1100; at++) await (tx && createOne(tx, { code: `c${at}`, price: 1 }))
     const sizes: number[] = []
     const sort = [{ path: ['id'], descending: false }]
     for await (const batch of tx?.stream({ where: [], sort }) ?? []) sizes.push(batch.length)

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type * as Sql from '../../src/sql/index.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 import { ask } from './postgres-server.ts'
 import { by, SHAPE } from './selections.ts'
 
@@ -46,7 +47,7 @@ export async function abortBesideOthers(options: Neighbours): Promise<Harm> {
   })
   const first = sql.sqlStore({ db, create: true, table: 'cars', timeout: 3_600_000 })
   first.attach(SHAPE)
-  const { id } = await first.create({ color: 'red', year: 1 })
+  const { id } = await createOne(first, { color: 'red', year: 1 })
   await ask(
     direct,
     `create or replace view ${VIEW} as select cars.* from cars, lateral (select pg_sleep(case when cars.id = ${id} then ${wait} end) offset 0) as wait`,

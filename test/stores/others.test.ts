@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
 
@@ -489,13 +490,13 @@ describe.each([
     const schema = z.object({ color: z.string(), price: z.number(), tags: z.array(z.string()) })
     defineCollection({ name: 'cars', schema, store, indexes: ['color'] })
     const values = { color: 'red', price: 1, tags: [] }
-    const made = await store.create(values)
+    const made = await createOne(store, values)
     seen.length = 0
-    const changed = await store.update(made.id, made.version, { ...values, price: 2 })
+    const changed = await updateOne(store, made, { ...values, price: 2 })
     expect(seen.filter(text => text.startsWith('update'))).toHaveLength(1)
     expect(seen).toHaveLength(1)
     seen.length = 0
-    expect(await store.delete(made.id, changed?.version ?? '')).toBe(true)
+    expect(await deleteOne(store, { id: made.id, version: changed?.version ?? '' })).toBe(true)
     expect(seen).toHaveLength(1)
     await store.close()
   })

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as library from '../../src/sql/index.ts'
 import { preparePostgres, reuseStatements, sqlStore } from '../../src/sql/index.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
+import { findOne } from '../../src/store/writes.ts'
 import { storeCases } from '../../src/testing/index.ts'
+import { createOne, updateOne } from '../../src/testing/write-items.ts'
 import { abortBesideOthers } from './neighbours.ts'
 import { hasPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
@@ -91,22 +93,22 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
       const table = newTable()
       const store = sqlStore({ db, table, create: true, timeout: 200 })
       store.attach(SHAPE)
-      const { id, version } = await store.create(car('red'))
+      const { id, version } = await createOne(store, car('red'))
       const holder = openPostgres()
       await holder.transaction().execute(async transaction => {
         await sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
         const calls = [
-          store.get(id),
+          findOne(store, id),
           store.count({ where: [] }, 'exact'),
-          store.update(id, version, car('late')),
-          store.create(car('late')),
-          store.transaction?.([store], async ([inside]) => inside?.get(id)),
+          updateOne(store, { id, version }, car('late')),
+          createOne(store, car('late')),
+          store.transaction?.([store], async ([inside]) => inside && findOne(inside, id)),
         ]
         for (const each of await Promise.allSettled(calls)) {
           expect(each).toMatchObject({ reason: expect.any(UnavailableError) })
         }
       })
-      expect(await store.get(id)).toMatchObject({ version })
+      expect(await findOne(store, id)).toMatchObject({ version })
       expect(await store.count({ where: [] }, 'exact')).toBe(1)
     })
   })
@@ -136,11 +138,11 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
       store.attach(SHAPE)
       const codes = await warningsDuring(async () => store.open?.())
       expect(codes).toEqual(['REST_CONVENTIONS_POOLER'])
-      await store.create(car('red'))
+      await createOne(store, car('red'))
       const red = { where: [is('color', 'in', 'red')], sort: by('') }
       const lists = Array.from({ length: 60 }, async () => [
         await store.list(red, { limit: 1, offset: 0 }, 'exact'),
-        await store.get(1),
+        await findOne(store, 1),
       ])
       expect(await Promise.all(lists)).toHaveLength(60)
       const prepared = await ask(
@@ -173,7 +175,7 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
       const table = newTable()
       const store = sqlStore({ db, table, create: true })
       store.attach(SHAPE)
-      await store.create(car('red'))
+      await createOne(store, car('red'))
       const holder = openPostgres()
       await holder.transaction().execute(async transaction => {
         await sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
@@ -199,6 +201,6 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
     const store = sqlStore({ db, table: newTable(), create: true })
     store.attach(SHAPE)
     await store.open?.()
-    expect((await store.create(car('red'))).id).toBe(1)
+    expect((await createOne(store, car('red'))).id).toBe(1)
   })
 })

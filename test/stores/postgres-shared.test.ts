@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { createTableSql, preparePostgres, sqlStore } from '../../src/sql/index.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { servesCarPool } from './car-pool.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
 import { lockedBy, waitingFor } from './postgres-locks.ts'
@@ -64,9 +66,9 @@ async function silencing(text: string) {
 }
 
 test.each<[string, string, (store: Store) => unknown[]]>([
-  ['a read', 'select', store => [store.get(1)]],
-  ['all that there are', 'select', store => [1, 2, 3].map(id => store.get(id))],
-  ['creates', 'insert', store => ['a', 'b'].map(color => store.create(car(color)))],
+  ['a read', 'select', store => [findOne(store, 1)]],
+  ['all that there are', 'select', store => [1, 2, 3].map(id => findOne(store, id))],
+  ['creates', 'insert', store => ['a', 'b'].map(color => createOne(store, car(color)))],
 ])(
   'connections that go silent are given up, and others take their place: %s',
   async (_, text, ask) => {
@@ -78,7 +80,7 @@ test.each<[string, string, (store: Store) => unknown[]]>([
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const store = sqlStore({ db, table: newTable(), create: true, timeout: 100 })
     store.attach(SHAPE)
-    await Promise.all([store.create(car('red')), store.get(0), store.get(0)])
+    await Promise.all([createOne(store, car('red')), findOne(store, 0), findOne(store, 0)])
     silence()
     for (const end of await Promise.allSettled(ask(store))) {
       expect(end).toMatchObject({ reason: expect.any(UnavailableError) })
@@ -100,7 +102,7 @@ test('a total is counted once while nothing changes', async () => {
   const store = sqlStore({ db, table, create: true })
   store.attach(SHAPE)
   await closing([store], async () => {
-    await store.create(car('red'))
+    await createOne(store, car('red'))
     const red = { where: [is('color', 'in', 'red')], sort: by('') }
     const counts = async () => {
       statements.length = 0
@@ -121,12 +123,12 @@ test('a table whose columns change their types meanwhile is served as before', a
   store.attach(SHAPE)
   await closing([store], async () => {
     const calls = async (price: number) => {
-      const { id, version } = await store.create({ ...car('red'), price })
-      const reads = await Promise.all(Array.from({ length: 6 }, () => store.get(id)))
+      const { id, version } = await createOne(store, { ...car('red'), price })
+      const reads = await Promise.all(Array.from({ length: 6 }, () => findOne(store, id)))
       expect(reads.map(read => read?.item.price)).toEqual(Array(6).fill(price))
-      const next = await store.update(id, version, { ...car('blue'), price })
+      const next = await updateOne(store, { id, version }, { ...car('blue'), price })
       expect(next?.item.price).toBe(price)
-      expect(await store.delete(id, next?.version ?? '')).toBe(true)
+      expect(await deleteOne(store, { id, version: next?.version ?? '' })).toBe(true)
     }
     await calls(1.5)
     for (const type of ['numeric', 'double precision']) {
@@ -154,11 +156,14 @@ test('a text too long for an index is refused by the name of its field', async (
       String.fromCodePoint(0x4e00 + ((at * 7919) % 20000)),
     ).join('')
     const refused = { status: 400 }
-    await expect(store.create(car(long))).rejects.toMatchObject({ ...refused, fields: ['color'] })
+    await expect(createOne(store, car(long))).rejects.toMatchObject({
+      ...refused,
+      fields: ['color'],
+    })
     // So long that the database does not say for which index.
-    const longest = store.create(car(long.repeat(3)))
+    const longest = createOne(store, car(long.repeat(3)))
     await expect(longest).rejects.toMatchObject({ ...refused, fields: [] })
-    const note = store.create({ ...car('x'), note: long })
+    const note = createOne(store, { ...car('x'), note: long })
     await expect(note).rejects.toMatchObject({ ...refused, fields: ['note'] })
   })
 })
@@ -222,23 +227,23 @@ describe('what the host has made', () => {
   test('keeps its time-out: that of a store is for its own statements', async () => {
     const { pool, db, store } = await openOne({ timeout: 1234 })
     const shown = async () => (await pool.query('show statement_timeout')).rows[0]
-    const { id, version } = await store.create(car('red'))
-    const both = [store.create(car('a')), store.create(car('b'))]
+    const { id, version } = await createOne(store, car('red'))
+    const both = [createOne(store, car('a')), createOne(store, car('b'))]
     await Promise.all(both)
-    await store.transaction?.([store], async ([inside]) => inside?.get(id))
+    await store.transaction?.([store], async ([inside]) => inside && findOne(inside, id))
     await store.list({ where: [], sort: by('') }, { limit: 1, offset: 0 }, 'exact')
-    await store.update(id, version, car('blue'))
+    await updateOne(store, { id, version }, car('blue'))
     expect(await shown()).toEqual({ statement_timeout: '0' })
     await pool.query("set statement_timeout = '7s'")
-    await store.get(id)
-    await store.transaction?.([store], async ([inside]) => inside?.get(id))
+    await findOne(store, id)
+    await store.transaction?.([store], async ([inside]) => inside && findOne(inside, id))
     expect(await shown()).toEqual({ statement_timeout: '7s' })
     await db.destroy()
   })
 
   test('is not hurt by a time-out longer than there are timers', async () => {
     const { db, store } = await openOne({ timeout: Number.MAX_SAFE_INTEGER })
-    await Promise.all([store.create(car('a')), store.create(car('b'))])
+    await Promise.all([createOne(store, car('a')), createOne(store, car('b'))])
     expect(await store.count({ where: [] }, 'exact')).toBe(2)
     await db.destroy()
   })
@@ -247,10 +252,10 @@ describe('what the host has made', () => {
     const { pool, db, store } = await openOne()
     const beside = sqlStore({ db, table: newTable(), create: true })
     beside.attach(SHAPE)
-    await store.create(car('red'))
+    await createOne(store, car('red'))
     await store.close()
-    await expect(store.get(1)).rejects.toThrow(UnavailableError)
-    expect((await beside.create(car('red'))).id).toBe(1)
+    await expect(findOne(store, 1)).rejects.toThrow(UnavailableError)
+    expect((await createOne(beside, car('red'))).id).toBe(1)
     expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
     expect(pool.ended).toBe(false)
     await db.destroy()
@@ -273,7 +278,7 @@ describe('warnings', () => {
     'there is none for 1,000 parallel calls, with %s',
     async kind => {
       const store = open(newTable())
-      const { id } = await store.create(car('red'))
+      const { id } = await createOne(store, car('red'))
       const { signal } = new AbortController()
       const calls = {
         'no signal': () => ({}),
@@ -284,11 +289,15 @@ describe('warnings', () => {
       const codes = await warningsDuring(() =>
         Promise.all(
           Array.from({ length: 1000 }, (_, at) => {
-            if (at % 10 === 1) return store.create(car('blue'), call())
+            if (at % 10 === 1) return createOne(store, car('blue'), call())
             if (at % 50 === 2) {
-              return store.transaction?.([store], async ([inside]) => inside?.get(id), call())
+              return store.transaction?.(
+                [store],
+                async ([inside]) => inside && findOne(inside, id),
+                call(),
+              )
             }
-            return store.get(id, call())
+            return findOne(store, id, call())
           }),
         ),
       )
@@ -307,7 +316,7 @@ describe('warnings', () => {
     if (!store) throw new Error('There is a store')
     const codes = await warningsDuring(async () => {
       for (const each of stores) await each.open?.()
-      await Promise.all(stores.map(each => each.create(car('red'))))
+      await Promise.all(stores.map(each => createOne(each, car('red'))))
     })
     expect(codes).toEqual(['REST_CONVENTIONS_NO_CANCEL'])
     await database.locked(table, async () => {
@@ -317,7 +326,7 @@ describe('warnings', () => {
       controller.abort()
       await expect(list).rejects.toThrow('aborted')
       // In a transaction the server ends it.
-      const late = store.transaction?.([store], async ([inside]) => inside?.get(1))
+      const late = store.transaction?.([store], async ([inside]) => inside && findOne(inside, 1))
       await expect(late).rejects.toThrow(UnavailableError)
       expect(await database.waiting(table)).toHaveLength(1)
     })

@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { sqlStore } from '../../src/sql/index.ts'
 import { DiskFullError } from '../../src/store/errors.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, updateOne } from '../../src/testing/write-items.ts'
 import { SERVER_LISTS } from './plans.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { agrees, by, SHAPE } from './selections.ts'
@@ -45,18 +47,18 @@ test('a full disk is one', async () => {
   const store = sqlStore({ db, table: 'filled', create: true })
   store.attach(SHAPE)
   const values = { color: 'c', price: 1, year: 1 }
-  const { id, version } = await store.create(values)
+  const { id, version } = await createOne(store, values)
   await sql`create function refuse() returns trigger language plpgsql as
     'begin raise exception ''no space'' using errcode = ''53100''; end'`.execute(db)
   await sql`create trigger refuse before insert or update on filled execute function refuse()`.execute(
     db,
   )
-  await expect(store.create(values)).rejects.toBeInstanceOf(DiskFullError)
-  await expect(store.update(id, version, values)).rejects.toBeInstanceOf(DiskFullError)
+  await expect(createOne(store, values)).rejects.toBeInstanceOf(DiskFullError)
+  await expect(updateOne(store, { id, version }, values)).rejects.toBeInstanceOf(DiskFullError)
   await expect(
-    store.transaction?.([store], async ([tx]) => tx?.create(values)),
+    store.transaction?.([store], async ([tx]) => tx && createOne(tx, values)),
   ).rejects.toBeInstanceOf(DiskFullError)
-  expect(await store.get(id)).toMatchObject({ version })
+  expect(await findOne(store, id)).toMatchObject({ version })
   await db.destroy()
 })
 
@@ -80,7 +82,7 @@ describe('PostgreSQL answers by an index', () => {
     db = openPostgres({}, query => seen.push(query))
     store = sqlStore({ db, create: true, table: 'planned' })
     store.attach(SHAPE)
-    await store.create({ color: 'c1', price: 1, year: 1 })
+    await createOne(store, { color: 'c1', price: 1, year: 1 })
     await sql`insert into planned (id, color, price, year, at, model, created_at, updated_at, version)
       select n, 'c' || n % 500, n % 3000, n, '2024-01-01T00:00:00Z', json_build_object('name', 'x', 'year', n),
         timestamptz '2024-01-01T00:00:00Z' + n * interval '1 second', '2024-01-01T00:00:00.000Z', 'v'

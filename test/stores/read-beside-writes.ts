@@ -1,6 +1,9 @@
 // Reads, writes, deletions and aborts at random, many at the same time, against a model that knows which states a read
 // may see: none older than the last one that was acknowledged before it began.
+
 import type { Store, Stored, StoreOptions } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 
 export interface Options {
   readonly operations: number
@@ -83,7 +86,7 @@ export async function readBesideWrites(store: Store, { operations, seed, width =
   async function read(model: Model): Promise<void> {
     kinds.reads++
     const since = model.done
-    const found = await call<Stored | undefined>(options => store.get(model.id, options))
+    const found = await call<Stored | undefined>(options => findOne(store, model.id, options))
     if (found !== 'aborted') check(model, found, since)
   }
 
@@ -110,14 +113,14 @@ export async function readBesideWrites(store: Store, { operations, seed, width =
     if (deletes) model.deletions.push(number)
     kinds[deletes ? 'deletions' : current ? 'updates' : 'creates']++
     const result = await call<Stored | boolean | undefined>(options => {
-      if (!current) return store.create(values, options)
-      if (deletes) return store.delete(current.id, current.version, options)
-      return store.update(current.id, current.version, values, options)
+      if (!current) return createOne(store, values, options)
+      if (deletes) return deleteOne(store, current, options)
+      return updateOne(store, current, values, options)
     })
     if (result === 'aborted') {
       // Nobody knows whether it was done: what is there now stays.
       const since = model.done
-      model.current = await store.get(model.id)
+      model.current = await findOne(store, model.id)
       check(model, model.current, since)
       model.done = model.current ? Number(model.current.item.year) : Math.max(...model.deletions)
     } else {

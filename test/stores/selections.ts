@@ -10,6 +10,8 @@ import type { Filter, Operator } from '../../src/store/filter.ts'
 import { type Selection, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne } from '../../src/testing/write-items.ts'
 
 export const plain = { nullable: false, optional: false }
 export const maybe = { nullable: true, optional: true }
@@ -223,10 +225,10 @@ export async function agrees(
       const stored = open(table)
       for (const store of [memory, stored]) store.attach(SHAPE)
       for (const each of items) {
-        const made = await memory.create(each)
-        const other = await stored.create(each)
+        const made = await createOne(memory, each)
+        const other = await createOne(stored, each)
         expect(other.item).toEqual(made.item)
-        const read = await stored.get(made.id)
+        const read = await findOne(stored, made.id)
         expect(JSON.stringify(read?.item)).toBe(JSON.stringify(other.item))
       }
       for (const {
@@ -239,7 +241,7 @@ export async function agrees(
         backward,
       } of questions) {
         const selection: Selection = { where, sort: order, ...(words && { search: words }) }
-        const place = from === null ? undefined : (await memory.get(from))?.item
+        const place = from === null ? undefined : (await findOne(memory, from))?.item
         const key = place && (sortKeyOf(place, order) as number[])
         for (const slice of [
           { limit, offset },

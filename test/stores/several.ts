@@ -5,6 +5,8 @@ import type { Item } from '../../src/base/values.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import type { Id, Shape, Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { by, is, plain, SHAPE } from './selections.ts'
 
 export interface Database {
@@ -69,7 +71,7 @@ export function severalStores(database: Database): void {
       const table = newTable()
       const stores = Array.from({ length: 6 }, () => open(table))
       await closing(stores, async () => {
-        await Promise.all(stores.map((store, at) => store.create(car('red', at))))
+        await Promise.all(stores.map((store, at) => createOne(store, car('red', at))))
         expect(await stores[0]?.count({ where: [] }, 'exact')).toBe(6)
       })
     })
@@ -95,8 +97,8 @@ export function severalStores(database: Database): void {
           const writers = Array.from({ length: 12 }, async (_, at) => {
             const made: Id[] = []
             for (let n = 0; n < 25; n++) {
-              const created = await stores[at % 3]?.create(car(`w${at}`, n))
-              if (created) made.push(created.id)
+              const store = stores[at % 3]
+              if (store) made.push((await createOne(store, car(`w${at}`, n))).id)
             }
             // One after another: a writer's own are in its order.
             expect([...made].sort(compareIds)).toEqual(made)
@@ -120,12 +122,12 @@ export function severalStores(database: Database): void {
       const stores = [open(table), open(table)]
       await closing(stores, async () => {
         for (let round = 0; round < 5; round++) {
-          const made = await stores[0]?.create(car('red'))
+          const made = await (stores[0] && createOne(stores[0], car('red')))
           const { id = 0, version = '' } = made ?? {}
           const wins = await Promise.all(
-            Array.from({ length: 32 }, (_, at) =>
-              stores[at % 2]?.update(id, version, car(`${at}`)),
-            ),
+            Array.from({ length: 16 }, (_, at) =>
+              stores.map(store => updateOne(store, { id, version }, car(`${at}`))),
+            ).flat(),
           )
           expect(wins.filter(Boolean)).toHaveLength(1)
         }
@@ -143,10 +145,10 @@ export function severalStores(database: Database): void {
           expect(await one.count(red, 'exact')).toBe(page.total)
           return page.total
         }
-        await other.create(car('red'))
+        await createOne(other, car('red'))
         expect(await total()).toBe(1)
         for (let expected = 2; expected < 12; expected++) {
-          if (expected % 2) await other.create(car('red'))
+          if (expected % 2) await createOne(other, car('red'))
           else await insert(table, 1000 + expected, 'red')
           expect(await total()).toBe(expected)
           expect(await total()).toBe(expected)
@@ -180,14 +182,17 @@ export function severalStores(database: Database): void {
       const patient = open(table)
       const store = open(table, SHAPE, { timeout: 100 })
       await closing([store, patient], async () => {
-        await patient.create(car('first'))
+        await createOne(patient, car('first'))
         await blocked(table, async () => {
-          await expect(store.create(car('late'))).rejects.toThrow(UnavailableError)
-          const both = await Promise.allSettled([store.create(car('a')), store.create(car('b'))])
+          await expect(createOne(store, car('late'))).rejects.toThrow(UnavailableError)
+          const both = await Promise.allSettled([
+            createOne(store, car('a')),
+            createOne(store, car('b')),
+          ])
           expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
           expect(await database.waiting(table)).toEqual([])
         })
-        expect((await store.create(car('second'))).id).toBe(2)
+        expect((await createOne(store, car('second'))).id).toBe(2)
         expect(await patient.count({ where: [] }, 'exact')).toBe(2)
       })
     })
@@ -201,20 +206,20 @@ export function severalStores(database: Database): void {
       const beside = sqlStore({ ...options, table: other })
       await closing([store, beside, patient], async () => {
         for (const each of [store, beside]) each.attach(SHAPE)
-        const { id } = await beside.create(car('beside'))
-        const rows = await Promise.all(['a', 'b', 'c'].map(color => patient.create(car(color))))
-        await store.get(0)
+        const { id } = await createOne(beside, car('beside'))
+        const rows = await Promise.all(['a', 'b', 'c'].map(color => createOne(patient, car(color))))
+        await findOne(store, 0)
         await database.locked(table, async () => {
           const calls = [
-            ...rows.map(row => store.update(row.id, row.version, car('late'))),
-            ...rows.map(row => store.delete(row.id, row.version)),
-            store.create(car('late')),
+            ...rows.map(row => updateOne(store, row, car('late'))),
+            ...rows.map(row => deleteOne(store, row)),
+            createOne(store, car('late')),
             store.count({ where: [] }, 'exact'),
           ]
           for (const call of await Promise.allSettled(calls)) {
             expect(call).toMatchObject({ reason: expect.any(UnavailableError) })
           }
-          expect(await beside.get(id)).toMatchObject({ item: { color: 'beside' } })
+          expect(await findOne(beside, id)).toMatchObject({ item: { color: 'beside' } })
           expect(await database.waiting(table)).toEqual([])
         })
         const page = await store.list({ where: [], sort: by('') }, { limit: 9, offset: 0 }, 'none')
@@ -229,8 +234,8 @@ export function severalStores(database: Database): void {
       const beside = sqlStore({ ...options, table: other })
       await closing([store, beside], async () => {
         for (const each of [store, beside]) each.attach(SHAPE)
-        const { id } = await beside.create(car('beside'))
-        await store.create(car('red'))
+        const { id } = await createOne(beside, car('beside'))
+        await createOne(store, car('red'))
         const { lists } = await database.locked(table, async () => {
           const selection = { where: [is('color', 'like', '%e%')], sort: by('') }
           // Equal lists would share an answer.
@@ -240,7 +245,7 @@ export function severalStores(database: Database): void {
             ),
           )
           while ((await database.waiting(table)).length < 4);
-          expect(await beside.get(id)).toMatchObject({ item: { color: 'beside' } })
+          expect(await findOne(beside, id)).toMatchObject({ item: { color: 'beside' } })
           return { lists }
         })
         expect((await lists).map(({ total }) => total)).toEqual(Array(12).fill(1))
@@ -253,16 +258,16 @@ export function severalStores(database: Database): void {
       const stores = [open(table), open(table, indexed, { timeout: 50, migrate: true })]
       await closing(stores, async () => {
         const [patient = open(table), store = open(table)] = stores
-        const { id } = await patient.create(car('red'))
+        const { id } = await createOne(patient, car('red'))
         const { read } = await database.locked(table, async () => {
-          const read = store.get(id)
+          const read = findOne(store, id)
           while ((await database.waiting(table)).length === 0);
           await new Promise(resolve => setTimeout(resolve, 500))
           return { read }
         })
         expect(await read).toMatchObject({ item: { color: 'red' } })
         await database.locked(table, () =>
-          expect(store.get(id)).rejects.toBeInstanceOf(UnavailableError),
+          expect(findOne(store, id)).rejects.toBeInstanceOf(UnavailableError),
         )
       })
     })
@@ -271,14 +276,14 @@ export function severalStores(database: Database): void {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
-        await store.create(car('red'))
+        await createOne(store, car('red'))
         const reason = new Error('enough')
         await database.locked(table, async () => {
           const controller = new AbortController()
           const { signal } = controller
           const selection = { where: [], sort: by('') }
           const list = store.list(selection, { limit: 1, offset: 0 }, 'exact', { signal })
-          const update = store.update(1, 'v', car('x'), { signal })
+          const update = updateOne(store, { id: 1, version: 'v' }, car('x'), { signal })
           const ended = Promise.allSettled([list, update])
           while ((await database.waiting(table)).length < 2);
           controller.abort(reason)
@@ -286,7 +291,7 @@ export function severalStores(database: Database): void {
             expect(result).toMatchObject({ status: 'rejected', reason })
           while ((await database.waiting(table)).length > 0);
         })
-        expect((await store.get(1))?.item.color).toBe('red')
+        expect((await findOne(store, 1))?.item.color).toBe('red')
       })
     })
 
@@ -294,12 +299,12 @@ export function severalStores(database: Database): void {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
-        await store.create(car('first'))
+        await createOne(store, car('first'))
         const reason = new Error('enough')
         await database.locked(table, async () => {
           const controller = new AbortController()
           const made = Promise.allSettled([
-            store.create(car('late'), { signal: controller.signal }),
+            createOne(store, car('late'), { signal: controller.signal }),
           ])
           while ((await database.waiting(table)).length === 0);
           controller.abort(reason)
@@ -314,14 +319,14 @@ export function severalStores(database: Database): void {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
-        await store.create(car('first'))
+        await createOne(store, car('first'))
         const controller = new AbortController()
         const { made } = await database.locked(table, async () => {
           const { signal } = controller
           const made = Promise.all([
-            store.create(car('a')),
-            store.create(car('gone'), { signal }),
-            store.create(car('b')),
+            createOne(store, car('a')),
+            createOne(store, car('gone'), { signal }),
+            createOne(store, car('b')),
           ])
           while ((await database.waiting(table)).length === 0);
           controller.abort()
@@ -337,11 +342,11 @@ export function severalStores(database: Database): void {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
-        await store.create(car('red'))
+        await createOne(store, car('red'))
         const { reads } = await database.locked(table, async () => {
-          const reads = Promise.all(Array.from({ length: 20 }, () => store.get(1)))
+          const reads = Promise.all(Array.from({ length: 20 }, () => findOne(store, 1)))
           const controller = new AbortController()
-          const last = store.get(1, { signal: controller.signal })
+          const last = findOne(store, 1, { signal: controller.signal })
           while ((await database.waiting(table)).length === 0);
           const reason = new Error('enough')
           controller.abort(reason)
@@ -356,13 +361,19 @@ export function severalStores(database: Database): void {
   test('a store that is closed finishes running calls first', async () => {
     const table = newTable()
     const store = open(table)
-    const { id } = await store.create(car('red'))
-    const work = [store.get(id), store.create(car('blue')), store.create(car('green'))] as const
+    const { id } = await createOne(store, car('red'))
+    const work = [
+      findOne(store, id),
+      createOne(store, car('blue')),
+      createOne(store, car('green')),
+    ] as const
     let ended = 0
     for (const each of work) void Promise.resolve(each).then(() => ended++)
     await store.close()
+    // What waits for a call is told within the same turn.
+    await new Promise(resolve => setImmediate(resolve))
     expect(ended).toBe(work.length)
-    await expect(store.get(id)).rejects.toThrow(UnavailableError)
+    await expect(findOne(store, id)).rejects.toThrow(UnavailableError)
     const other = open(table)
     await closing([other], async () => {
       expect(await other.count({ where: [] }, 'exact')).toBe(3)
@@ -375,13 +386,13 @@ export function severalStores(database: Database): void {
     const stores = Array.from({ length: 3 }, () => open(table, shape))
     await closing(stores, async () => {
       // Their tables are made.
-      for (const store of stores) await store.get('none')
+      for (const store of stores) await findOne(store, 'none')
       const db = database.connect()
       const { creates } = await db.connection().execute(async holder => {
         await sql`begin`.execute(holder)
         await insertRow(holder, table, 'held', 'red')
         const creates = Promise.allSettled(
-          stores.map((store, at) => store.create({ ...car('red'), id: `id-${at}` })),
+          stores.map((store, at) => createOne(store, { ...car('red'), id: `id-${at}` })),
         )
         while ((await database.waiting(table)).length < stores.length);
         await sql`rollback`.execute(holder)
@@ -402,19 +413,19 @@ export function severalStores(database: Database): void {
     await closing([store], async () => {
       await store.count({ where: [] }, 'exact')
       await insert(table, 41, 'a')
-      expect((await store.create(car('red'))).id).toBe(42)
+      expect((await createOne(store, car('red'))).id).toBe(42)
       await insert(table, 50, 'a')
-      expect((await store.create(car('red'))).id).toBe(51)
+      expect((await createOne(store, car('red'))).id).toBe(51)
     })
   })
 
   test('no value that a client may send is an error of the database', async () => {
     const store = open(newTable())
     await closing([store], async () => {
-      expect(await store.get('1')).toBeUndefined()
-      expect(await store.get(1e300)).toBeUndefined()
-      expect(await store.get(0.5)).toBeUndefined()
-      await store.create({ ...car('x'), extra: { a: 1 }, price: 1e300 })
+      expect(await findOne(store, '1')).toBeUndefined()
+      expect(await findOne(store, 1e300)).toBeUndefined()
+      expect(await findOne(store, 0.5)).toBeUndefined()
+      await createOne(store, { ...car('x'), extra: { a: 1 }, price: 1e300 })
       const odd = [
         '\0',
         'a\0b',
@@ -460,8 +471,8 @@ export function severalStores(database: Database): void {
     for (const name of [one, other]) if (name) fields.set(name, { kind: 'string', ...plain })
     const store = open(newTable(), { ...SHAPE, fields, unique: [[`${one}`], [`${other}`]] })
     await closing([store], async () => {
-      await store.create({ ...car('a'), [`${one}`]: 'x', [`${other}`]: 'x' })
-      const conflicting = store.create({ ...car('a'), [`${one}`]: 'y', [`${other}`]: 'x' })
+      await createOne(store, { ...car('a'), [`${one}`]: 'x', [`${other}`]: 'x' })
+      const conflicting = createOne(store, { ...car('a'), [`${one}`]: 'y', [`${other}`]: 'x' })
       await expect(conflicting).rejects.toMatchObject({ fields: [other] })
     })
   })

@@ -9,6 +9,8 @@ import { createTableSql, sqlStore } from '../../src/sql/index.ts'
 import { DiskFullError, UnavailableError } from '../../src/store/errors.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import type { Shape } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { LISTS } from './plans.ts'
 import { agrees, by, is, maybe, plain, SHAPE, text } from './selections.ts'
 import { newFile, openDatabase } from './sqlite.ts'
@@ -31,7 +33,7 @@ describe('SQLite gives the answer of the store in memory', () => {
         for (const store of stores) {
           store.attach(shape)
           for (const item of [{ [name]: ['x', 'y'] }, { [name]: ['y'] }, {}])
-            await store.create({ color: 'red', price: 1, year: 1, ...item })
+            await createOne(store, { color: 'red', price: 1, year: 1, ...item })
         }
         for (const filter of [
           is(name, 'in', 'x'),
@@ -62,7 +64,7 @@ describe('SQLite answers by an index', async () => {
   })
   const store = sqlStore({ db, create: true })
   store.attach(SHAPE)
-  await store.create({ color: 'c1', price: 1, year: 1 })
+  await createOne(store, { color: 'c1', price: 1, year: 1 })
   database.exec(`
     with recursive rows (n) as (select 2 union all select n + 1 from rows where n < 20000)
     insert into cars (id, color, price, year, at, model, created_at, updated_at, version)
@@ -135,10 +137,10 @@ describe('a total', () => {
     }
     const insert =
       "insert into cars (color, year, created_at, updated_at, version) values ('red', 1, '', '', '')"
-    await store.create({ color: 'red', year: 1 })
+    await createOne(store, { color: 'red', year: 1 })
     expect(await totals()).toEqual([1, true])
     expect(await totals()).toEqual([1, false])
-    await store.create({ color: 'red', year: 2 })
+    await createOne(store, { color: 'red', year: 2 })
     expect(await totals()).toEqual([2, true])
     database.exec(insert)
     expect(await totals()).toEqual([3, true])
@@ -162,25 +164,25 @@ describe('a SQLite file', () => {
       return toKeyedStore(store)
     }
     const before = await open()
-    const kept = await before.create({
+    const kept = await createOne(before, {
       color: 'red',
       year: 1,
       price: 0.1 + 0.2,
       tags: ['\u{1F600}'],
     })
     await before.claim('key', 'print')
-    const newest = await before.create({ color: 'blue', year: 2 }, { idempotencyKey: 'key' })
-    await before.delete(newest.id, newest.version)
+    const newest = await createOne(before, { color: 'blue', year: 2 }, { idempotencyKey: 'key' })
+    await deleteOne(before, newest)
     await before.close()
     const after = await open()
-    expect(await after.get(kept.id)).toEqual(kept)
+    expect(await findOne(after, kept.id)).toEqual(kept)
     expect(await after.claim('key', 'other')).toEqual({
       state: 'done',
       fingerprint: 'print',
-      answer: newest,
+      answer: [newest],
     })
-    expect((await after.create({ color: 'x', year: 3 })).id).toBe(3)
-    expect(await after.update(kept.id, kept.version, { color: 'y', year: 1 })).toBeDefined()
+    expect((await createOne(after, { color: 'x', year: 3 })).id).toBe(3)
+    expect(await updateOne(after, kept, { color: 'y', year: 1 })).toBeDefined()
     await after.close()
   })
 
@@ -194,14 +196,16 @@ describe('a SQLite file', () => {
       }),
     )
     const made = await Promise.all(
-      Array.from({ length: 60 }, (_, at) => stores[at % 2]?.create({ color: `${at}`, year: at })),
+      Array.from({ length: 30 }, (_, at) =>
+        stores.map(store => createOne(store, { color: `${at}`, year: at })),
+      ).flat(),
     )
     expect(new Set(made.map(each => each?.id)).size).toBe(60)
     const { id = 0, version = '' } = made[0] ?? {}
     const wins = await Promise.all(
-      Array.from({ length: 20 }, (_, at) =>
-        stores[at % 2]?.update(id, version, { color: 'w', year: at }),
-      ),
+      Array.from({ length: 10 }, (_, at) =>
+        stores.map(store => updateOne(store, { id, version }, { color: 'w', year: at })),
+      ).flat(),
     )
     expect(wins.filter(Boolean).length).toBe(1)
     for (const store of stores) await store.close()
@@ -249,7 +253,7 @@ describe('a SQLite file', () => {
     const file = newFile()
     const store = sqlStore({ db: await openDatabase(file), create: true })
     store.attach(SHAPE)
-    const first = await store.create({ color: 'red', year: 1 })
+    const first = await createOne(store, { color: 'red', year: 1 })
     const other = new Database(file)
     const colors = () =>
       other
@@ -267,20 +271,20 @@ describe('a SQLite file', () => {
     const { store, first, other, colors } = await openLocked()
     const settled: unknown[] = []
     const write = async (work: unknown) => settled.push(await work)
-    const writes = [write(store.update(first.id, first.version, { color: 'blue', year: 1 }))]
+    const writes = [write(updateOne(store, first, { color: 'blue', year: 1 }))]
     await later()
-    for (const color of ['a', 'b', 'c']) writes.push(write(store.create({ color, year: 2 })))
+    for (const color of ['a', 'b', 'c']) writes.push(write(createOne(store, { color, year: 2 })))
     for (let round = 0; round < 5; round++) {
       await later()
-      expect((await store.get(first.id))?.item.color).toBe('red')
+      expect((await findOne(store, first.id))?.item.color).toBe('red')
     }
     expect(settled).toEqual([])
     other.exec('rollback')
     await Promise.all(writes)
     // Committed, as others see it.
     expect(colors()).toEqual(['blue', 'a', 'b', 'c'])
-    const { id, version } = await store.create({ color: 'd', year: 2 })
-    await store.update(id, version, { color: 'e', year: 2 })
+    const { id, version } = await createOne(store, { color: 'd', year: 2 })
+    await updateOne(store, { id, version }, { color: 'e', year: 2 })
     expect(colors()).toEqual(['blue', 'a', 'b', 'c', 'e'])
     other.close()
     await store.close()
@@ -291,20 +295,20 @@ describe('a SQLite file', () => {
     const controller = new AbortController()
     const { signal } = controller
     const { id, version } = first
-    const update = store.update(id, version, { color: 'late', year: 1 }, { signal })
+    const update = updateOne(store, { id, version }, { color: 'late', year: 1 }, { signal })
     await later()
-    const create = store.create({ color: 'late', year: 1 }, { signal })
-    const patient = store.create({ color: 'patient', year: 1 })
+    const create = createOne(store, { color: 'late', year: 1 }, { signal })
+    const patient = createOne(store, { color: 'patient', year: 1 })
     const reason = new Error('enough')
     controller.abort(reason)
     await expect(update).rejects.toBe(reason)
     await expect(create).rejects.toBe(reason)
     other.exec('rollback')
     await patient
-    const next = await store.update(id, version, { color: 'next', year: 1 })
+    const next = await updateOne(store, { id, version }, { color: 'next', year: 1 })
     expect(colors()).toEqual(['next', 'patient'])
     expect(next?.item.color).toBe('next')
-    const last = store.update(id, next?.version ?? '', { color: 'last', year: 1 })
+    const last = updateOne(store, { id, version: next?.version ?? '' }, { color: 'last', year: 1 })
     other.exec('begin immediate')
     await later()
     const closing = store.close()
@@ -318,22 +322,22 @@ describe('a SQLite file', () => {
   test('that another process has locked for long makes a write unavailable; a later one works', async () => {
     const { store, first, other, colors } = await openLocked()
     const ended = Promise.allSettled([
-      store.update(first.id, first.version, { color: 'late', year: 2 }),
-      store.create({ color: 'late', year: 2 }),
+      updateOne(store, first, { color: 'late', year: 2 }),
+      createOne(store, { color: 'late', year: 2 }),
     ])
     for (const result of await ended) {
       expect(result).toMatchObject({ reason: expect.any(UnavailableError) })
     }
     expect(await store.count({ where: [] }, 'exact')).toBe(1)
     other.exec('rollback')
-    await store.update(first.id, first.version, { color: 'blue', year: 2 })
+    await updateOne(store, first, { color: 'blue', year: 2 })
     expect(colors()).toEqual(['blue'])
-    expect((await store.create({ color: 'green', year: 2 })).id).toBe(2)
+    expect((await createOne(store, { color: 'green', year: 2 })).id).toBe(2)
     expect(colors()).toEqual(['blue', 'green'])
     other.close()
     await store.close()
-    await expect(store.get(1)).rejects.toThrow(UnavailableError)
-    await expect(store.create({ color: 'red', year: 3 })).rejects.toThrow(UnavailableError)
+    await expect(findOne(store, 1)).rejects.toThrow(UnavailableError)
+    await expect(createOne(store, { color: 'red', year: 3 })).rejects.toThrow(UnavailableError)
     await store.close()
   })
 
@@ -343,12 +347,12 @@ describe('a SQLite file', () => {
     const db = new Kysely<unknown>({ dialect })
     const store = sqlStore({ db, create: true })
     store.attach(SHAPE)
-    const { id, version } = await store.create({ color: 'red', year: 1 })
+    const { id, version } = await createOne(store, { color: 'red', year: 1 })
     await sql`pragma max_page_count = 1`.execute(db)
     const large = { color: 'r'.repeat(1_000_000), year: 2 }
-    await expect(store.update(id, version, large)).rejects.toThrow(DiskFullError)
-    await expect(store.create(large)).rejects.toThrow(DiskFullError)
-    const calls = [store.create({ color: 'blue', year: 3 }), store.create(large)]
+    await expect(updateOne(store, { id, version }, large)).rejects.toThrow(DiskFullError)
+    await expect(createOne(store, large)).rejects.toThrow(DiskFullError)
+    const calls = [createOne(store, { color: 'blue', year: 3 }), createOne(store, large)]
     for (const call of await Promise.allSettled(calls)) {
       expect(call).toMatchObject({ status: 'rejected', reason: expect.any(DiskFullError) })
     }
@@ -360,9 +364,9 @@ describe('a SQLite file', () => {
     const store = sqlStore({ db: await openDatabase() })
     store.attach(SHAPE)
     const calls = [
-      store.create({ color: 'a', year: 1 }),
-      store.create({ color: 'b', year: 1 }),
-      store.get(1),
+      createOne(store, { color: 'a', year: 1 }),
+      createOne(store, { color: 'b', year: 1 }),
+      findOne(store, 1),
     ]
     for (const call of await Promise.allSettled(calls)) expect(call.status).toBe('rejected')
     await store.close()
@@ -371,7 +375,7 @@ describe('a SQLite file', () => {
   test('undoes only the failed write of those that share a commit', async () => {
     const store = sqlStore({ db: await openDatabase(), create: true })
     store.attach({ ...SHAPE, unique: [['color']] })
-    const calls = ['a', 'b', 'a', 'c'].map(color => store.create({ color, year: 1 }))
+    const calls = ['a', 'b', 'a', 'c'].map(color => createOne(store, { color, year: 1 }))
     const states = (await Promise.allSettled(calls)).map(({ status }) => status)
     expect(states).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
     expect(await store.count({ where: [] }, 'exact')).toBe(3)
@@ -408,25 +412,27 @@ describe('a table that exists', () => {
     }
     const store = sqlStore({ db, table: 'Car Pool', columns, version: false, create: true })
     store.attach(LEGACY)
-    const old = await store.get('k-1')
+    const old = await findOne(store, 'k-1')
     expect(old).toEqual({
       id: 'k-1',
       item: { id: 'k-1', color: 'red', note: null, extra: { a: 1 } },
       version: expect.stringMatching(/^[\w-]{16}$/),
     })
     const version = old?.version ?? ''
-    const next = await store.update('k-1', version, { color: 'blue', note: 'n' })
+    const next = await updateOne(store, { id: 'k-1', version }, { color: 'blue', note: 'n' })
     expect(next?.version).not.toBe(version)
-    expect(await store.get('k-1')).toEqual(next)
-    expect(await store.update('k-1', version, { color: 'x' })).toBeUndefined()
-    expect(await store.delete('k-1', version)).toBe(false)
-    const conflicting = store.create({ id: 'k-2', color: 'blue', note: 'n' })
+    expect(await findOne(store, 'k-1')).toEqual(next)
+    expect(await updateOne(store, { id: 'k-1', version }, { color: 'x' })).toBeUndefined()
+    expect(await deleteOne(store, { id: 'k-1', version })).toBe(false)
+    const conflicting = createOne(store, { id: 'k-2', color: 'blue', note: 'n' })
     await expect(conflicting).rejects.toMatchObject({
       status: 409,
       fields: ['color', 'note'],
     })
-    await expect(store.create({ id: 'k-1', color: 'z' })).rejects.toMatchObject({ fields: ['id'] })
-    expect(await store.delete('k-1', next?.version ?? '')).toBe(true)
+    await expect(createOne(store, { id: 'k-1', color: 'z' })).rejects.toMatchObject({
+      fields: ['id'],
+    })
+    expect(await deleteOne(store, { id: 'k-1', version: next?.version ?? '' })).toBe(true)
     await store.close()
   })
 
@@ -440,16 +446,16 @@ describe('a table that exists', () => {
       ['color', text],
     ])
     store.attach({ ...LEGACY, fields, identity: { name: 'id', kind: 'integer' }, unique: [] })
-    expect((await store.create({ color: 'blue' })).id).toBe(42)
+    expect((await createOne(store, { color: 'blue' })).id).toBe(42)
     await sql`insert into cars values (50, 'red')`.execute(db)
-    expect((await store.create({ color: 'blue' })).id).toBe(51)
+    expect((await createOne(store, { color: 'blue' })).id).toBe(51)
     await store.close()
   })
 
   test('stores no property without a column', async () => {
     const store = sqlStore({ db: await openDatabase(), create: true })
     store.attach(LEGACY)
-    await expect(store.create({ id: 'a', color: 'red', wheels: 4 })).rejects.toThrow(
+    await expect(createOne(store, { id: 'a', color: 'red', wheels: 4 })).rejects.toThrow(
       'no column for "wheels"',
     )
     expect(await store.count({ where: [] }, 'exact')).toBe(0)

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/memory/memory-store.ts'
 import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
 import type { Store } from '../../src/store/store.ts'
+import { findOne } from '../../src/store/writes.ts'
 import { by, shapeWith } from '../../src/testing/sample.ts'
+import { createOne, deleteOne, updateOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { newFile, openDatabase } from './sqlite.ts'
 
@@ -38,12 +40,12 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
   test('a transaction on two stores is whole in both, or in neither', async () => {
     const [a, b, ...rest] = await make()
     if (!a?.transaction || !b || rest.length > 0) throw new Error('two stores')
-    await a.create({ code: 'A', price: 1 })
+    await createOne(a, { code: 'A', price: 1 })
     const move = async ([from, to]: readonly Store[], fails: boolean) => {
-      const one = await from?.get(1)
+      const one = await (from && findOne(from, 1))
       if (!one) throw new Error('nothing to move')
-      await from?.delete(1, one.version)
-      await to?.create({ code: 'A', price: 1 })
+      await (from && deleteOne(from, { id: 1, version: one.version }))
+      await (to && createOne(to, { code: 'A', price: 1 }))
       if (fails) throw new Error('declined')
     }
     await expect(a.transaction([a, b], stores => move(stores, true))).rejects.toThrow('declined')
@@ -80,7 +82,7 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
     })
     const running = a?.transaction?.([a], async ([tx]) => {
       await new Promise(resolve => setTimeout(resolve, 5))
-      return tx?.create({ code: 'last', price: 1 })
+      return tx && createOne(tx, { code: 'last', price: 1 })
     })
     await new Promise(resolve => setTimeout(resolve, 1))
     const closing = a?.close()
@@ -100,7 +102,7 @@ describe.each(Object.entries(PAIRS))('the queue of transactions: %s', (name, mak
   test('others are served before each transaction, and few run at the same time', async () => {
     const [a, b] = await make()
     // Opens the table, which takes turns of its own.
-    await a?.create({ code: 'first', price: 1 })
+    await (a && createOne(a, { code: 'first', price: 1 }))
     let turns = 0
     let ended = false
     const count = () => {
@@ -113,7 +115,7 @@ describe.each(Object.entries(PAIRS))('the queue of transactions: %s', (name, mak
     const work = async ([tx]: readonly Store[], code: string) => {
       most = Math.max(most, ++running)
       try {
-        await tx?.create({ code, price: 1 })
+        await (tx && createOne(tx, { code, price: 1 }))
       } finally {
         running--
       }
@@ -166,7 +168,7 @@ describe.each(Object.entries(PAIRS))('the queue of transactions: %s', (name, mak
 test('PostgreSQL: after a conflict a transaction is the next, and runs alone', async () => {
   const db = openPostgres()
   const store = attached(sqlStore({ db, table: table(), create: true }))
-  await store.create({ code: 'A', price: 0 })
+  await createOne(store, { code: 'A', price: 0 })
   let running = 0
   let repeated = 0
   const add = async () => {
@@ -178,17 +180,17 @@ test('PostgreSQL: after a conflict a transaction is the next, and runs alone', a
           repeated++
           expect(alone).toBe(true)
         }
-        const one = await tx?.get(1)
+        const one = await (tx && findOne(tx, 1))
         await new Promise(resolve => setTimeout(resolve, 2))
         const price = Number(one?.item.price) + 1
-        await tx?.update(1, one?.version ?? '', { code: 'A', price })
+        await (tx && updateOne(tx, { id: 1, version: one?.version ?? '' }, { code: 'A', price }))
       } finally {
         running--
       }
     })
   }
   await Promise.all(Array.from({ length: 12 }, add))
-  expect((await store.get(1))?.item.price).toBe(12)
+  expect((await findOne(store, 1))?.item.price).toBe(12)
   // Of the first four, three meet the other.
   expect(repeated).toBeGreaterThan(0)
   await store.close()
@@ -251,7 +253,10 @@ test('a table that cannot be served ends no transaction that leaves it alone', a
   const good = attached(sqlStore({ db, table: 'good', create: true }))
   const bad = attached(sqlStore({ db, table: 'bad' }))
   const create = (at: 0 | 1) =>
-    good.transaction?.([good, bad], async stores => stores[at]?.create({ code: 'A', price: 1 }))
+    good.transaction?.(
+      [good, bad],
+      async stores => stores[at] && createOne(stores[at], { code: 'A', price: 1 }),
+    )
   await expect(create(1)).rejects.toThrow('The table bad does not exist')
   expect((await create(0))?.item.code).toBe('A')
   await good.close()
@@ -259,9 +264,9 @@ test('a table that cannot be served ends no transaction that leaves it alone', a
 
 test('memory: calls beside a transaction read what was before it, and do not wait for its end', async () => {
   const store = attached(memoryStore())
-  await store.create({ code: 'A', price: 1 })
+  await createOne(store, { code: 'A', price: 1 })
   await store.transaction?.([store], async ([within]) => {
-    await within?.create({ code: 'B', price: 2 })
+    await (within && createOne(within, { code: 'B', price: 2 }))
     expect([await codesOf(store), await codesOf(within)]).toEqual(['A', 'AB'])
   })
   expect(await codesOf(store)).toBe('AB')
@@ -271,13 +276,13 @@ test('SQLite: what is read beside a transaction waits, unless another connection
   const file = newFile()
   const db = await openDatabase(file)
   const store = attached(sqlStore({ db, create: true }))
-  await store.create({ code: 'A', price: 1 })
+  await createOne(store, { code: 'A', price: 1 })
   const list = () => store.list({ where: [], sort: by() }, { limit: 10, offset: 0 }, 'exact')
   const total = async () => (await list()).total
   expect(await total()).toBe(1)
   const readBeside = () =>
     store.transaction?.([store], async ([tx]) => {
-      await tx?.create({ code: String(Math.random()), price: 1 })
+      await (tx && createOne(tx, { code: String(Math.random()), price: 1 }))
       const beside = total()
       return Promise.race([beside, new Promise(resolve => setTimeout(resolve, 20, 'waits'))])
     })

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, type Item } from '../../src/index.ts'
 import { createTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
+import { findOne } from '../../src/store/writes.ts'
+import { updateOne } from '../../src/testing/write-items.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, is } from './selections.ts'
 import { newTable } from './several.ts'
@@ -189,11 +191,11 @@ test('a table of 0.1 is served as before', async () => {
   const { cars, store, definition } = carsOf(logged, { table })
   const made = await cars.create(CAR)
   statements.length = 0
-  const { version = '' } = (await store.get(made.id)) ?? {}
-  const changed = await store.update(made.id, version, { ...CAR, color: 'blue' })
+  const { version = '' } = (await findOne(store, made.id)) ?? {}
+  const changed = await updateOne(store, { id: made.id, version }, { ...CAR, color: 'blue' })
   // One statement compares the version and writes, as in a new table.
   expect(statements).toHaveLength(2)
-  expect(await store.get(made.id)).toEqual(changed)
+  expect(await findOne(store, made.id)).toEqual(changed)
   const day = String(made.created_at).slice(0, 10)
   for (const query of [{ since: day }, { until: day }, { built: CAR.built }, { id: made.id }]) {
     expect((await cars.list(query).toArray()).map(({ id }) => id)).toEqual([made.id])
@@ -223,7 +225,7 @@ test('no value that a client may send is an error in a column of such a type', a
     true,
   ]
   for (const value of odd) {
-    expect(await store.get(typeof value === 'boolean' ? 1 : value)).toBeUndefined()
+    expect(await findOne(store, typeof value === 'boolean' ? 1 : value)).toBeUndefined()
     for (const path of ['id', 'built', 'created_at']) {
       for (const operator of ['in', 'nin', 'gt', 'lte', 'prefix', 'like'] as const) {
         await store.count({ where: [is(path, operator, value)] }, 'exact')

@@ -37,9 +37,8 @@ const SCHEMA: Rule = {
 
 const FIELDS = either('a field or a list of fields that is not empty', TEXT, listOf(TEXT, 1))
 
-const READS: readonly (keyof Store)[] = ['get', 'list', 'count', 'stream']
-const WRITES: readonly (keyof Store)[] = ['create', 'update', 'delete']
-const METHODS = having('a store, such as memoryStore()', 'attach', ...READS, ...WRITES, 'close')
+const NEEDED: readonly (keyof Store)[] = ['find', 'list', 'count', 'stream', 'write']
+const METHODS = having('a store, such as memoryStore()', 'attach', ...NEEDED, 'close')
 
 const STORE: Rule = {
   wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,

@@ -46,7 +46,7 @@ function findStored(
   transaction = context.transaction,
 ): Awaitable<Stored | undefined> {
   const store = context.storeOf(collection, transaction)
-  return andThen(store.get(id, context.storeOptions), stored => {
+  return andThen(store.find([id], context.storeOptions), ([stored]) => {
     if (!stored || !collection.visible) return stored
     const visible = isVisible(context, collection, stored.item, transaction)
     return andThen(visible, sees => (sees ? stored : undefined))

@@ -59,7 +59,8 @@ function testWithin({ path, within }: WithinFilter, options: FilteredOptions): I
   return item => {
     const value = getValue(item, path)
     if (typeof value !== 'string' && typeof value !== 'number') return false
-    if (!key) return andThen(store.get(value, options), found => (found ? test(found.item) : false))
+    if (!key)
+      return andThen(store.find([value], options), ([found]) => (found ? test(found.item) : false))
     const own: Filter = { path: key, operator: 'in', values: [value] }
     const selection = { where: [own, ...where], sort: [{ path: key, descending: false }] }
     const found = store.list(selection, ONE, 'none', options)

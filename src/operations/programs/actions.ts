@@ -18,6 +18,7 @@ import type { ActionDefinition, CollectionDefinition } from '../../model/types/d
 import type { ActionResponse } from '../../model/types/hooks.ts'
 import { RESERVED } from '../../query.ts'
 import { type Stored, throwIfAborted } from '../../store/store.ts'
+import { findOne } from '../../store/writes.ts'
 import type { DecodedBody, OperationContext, OperationResult } from '../calls/context.ts'
 import { noteProgramError, toActionError } from '../calls/inner-errors.ts'
 import { isVisible, requireItem, requireParent } from '../calls/items.ts'
@@ -217,7 +218,7 @@ async function findReturnedItem(
   const id = isObject(value) ? value[collection.shape.identity.name] : undefined
   const isId = typeof id === 'string' || typeof id === 'number'
   const store = context.storeOf(collection, transaction)
-  const found = isId && (await store.get(id, context.storeOptions))
+  const found = isId && (await findOne(store, id, context.storeOptions))
   if (found) return found
   throw new TypeError(
     `${collection.name}: the action ${name} has output: 'item', but gave no item of the collection`,
@@ -249,7 +250,9 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   const { action: _action, id, ...place } = context.target
   const { collection } = place
   const stored =
-    id === undefined ? undefined : await context.storeOf(collection).get(id, context.storeOptions)
+    id === undefined
+      ? undefined
+      : await findOne(context.storeOf(collection), id, context.storeOptions)
   // An action may reach items that its client may not read.
   if (stored && (await isVisible(context, collection, stored.item)))
     return { ...(await buildChangedResult(context, stored)), stored: undefined }

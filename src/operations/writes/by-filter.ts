@@ -13,7 +13,6 @@ import { isAlways } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
 import { KeptError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
-import { updateSet } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
 import { copyCall } from '../calls/derive-call.ts'
@@ -24,7 +23,7 @@ import { printPageTag } from '../reads/page.ts'
 import { prepareQuery } from '../reads/prepare-query.ts'
 import { compileReaders } from '../reads/readers.ts'
 import { listFiles } from './blob-inputs.ts'
-import { conflictOf, deleteAllDoomed } from './enforce-references.ts'
+import { deleteAllDoomed } from './enforce-references.ts'
 import { keepAnswer, runOncePerKey } from './idempotency-key.ts'
 import { requireBody, requireMergePatch, withBodyIssues } from './input.ts'
 import { type ItemIssue, locateKept, type Many, runEach } from './many.ts'
@@ -169,15 +168,11 @@ async function writeMatching(
 
 function storeChanges(many: Many, transaction: RunningTransaction): Promise<void> {
   const { call } = many
-  const isWhole = transaction.storeOf(call.target.collection).updateAll !== undefined
-  return storeInSets(many, transaction, isWhole, async (store, set) => {
+  return storeInSets(many, transaction, (store, set) => {
     const changes = set.flatMap(({ current, values }) =>
-      current && values ? { before: current, values } : [],
+      current && values ? { before: current, update: values } : [],
     )
-    const stored = await updateSet(store, changes, call.storeOptions)
-    // Only a hook of the same transaction can have changed one meanwhile.
-    if (!stored) throw conflictOf(call)
-    return stored
+    return store.write(changes, call.storeOptions)
   })
 }
 
@@ -187,7 +182,7 @@ async function deleteItems(many: Many, transaction: RunningTransaction): Promise
   try {
     await deleteAllDoomed(new WriteState(call, transaction), items)
   } catch (error) {
-    throw error instanceof KeptError ? locateKept(many, error, error.at) : error
+    throw error instanceof KeptError ? locateKept(many, error, error.at ?? 0) : error
   }
   for (const write of writes) write.stored = write.current
 }

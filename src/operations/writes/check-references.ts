@@ -80,7 +80,7 @@ function isKept({ store, call, transaction }: Write) {
     !isLocked &&
     !parent.visible &&
     !parent.hideExistence &&
-    store.keepsReference?.(field) === true &&
+    store.facts?.()?.keptReferences.has(field) === true &&
     // A column of UUIDs refuses another text before it looks for the item.
     (parent.shape.identity.kind !== 'uuid' || isUuid(String(id)))
 }
@@ -168,7 +168,8 @@ export async function guardReferences(
     return guarded && value !== null && value !== current?.item[field] ? [field] : []
   })
   if (named.length === 0) return runSteps(steps, write)
-  if (!named.every(field => store.keepsReference?.(field))) return runAtomically(write, steps)
+  const kept = store.facts?.()?.keptReferences
+  if (!named.every(field => kept?.has(field))) return runAtomically(write, steps)
   try {
     return await runSteps(steps, write)
   } catch (error) {

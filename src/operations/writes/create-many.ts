@@ -6,8 +6,8 @@ import { type AnyIssue, HttpError } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import { isWithin } from '../../schema/json-size.ts'
-import { createSet, findSet, MAX_SET, takesArrays } from '../../store/sets.ts'
 import type { Id, Stored } from '../../store/store.ts'
+import { MAX_SET, takesArrays } from '../../store/writes.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
 import { copyCall } from '../calls/derive-call.ts'
 import { isVisible, requireParent } from '../calls/items.ts'
@@ -93,12 +93,10 @@ function storeCreated(many: Many, key: string | undefined): Promise<readonly Sto
     // An earlier run may have filled them in.
     for (const write of writes) Object.assign(write, { transaction, stored: undefined })
     if (collection.hooks.transaction) await runEach(many, steps.complete, false)
-    const isWhole = transaction.storeOf(collection).createAll !== undefined
     await storeAll(many, transaction, () =>
-      storeInSets(many, transaction, isWhole, (store, set) =>
-        createSet(
-          store,
-          set.map(({ values = {} }) => values),
+      storeInSets(many, transaction, (store, set) =>
+        store.write(
+          set.map(({ values = {} }) => ({ create: values })),
           call.storeOptions,
         ),
       ),
@@ -159,8 +157,7 @@ async function replay(
   for (let at = 0; at < kept.length; at += MAX_SET) {
     const set = kept.slice(at, at + MAX_SET)
     const ids = set.filter(each => typeof each !== 'object')
-    const found =
-      ids.length > 0 ? await findSet(call.storeOf(collection), ids, call.storeOptions) : set
+    const found = ids.length > 0 ? await call.storeOf(collection).find(ids, call.storeOptions) : set
     for (const each of found)
       if (typeof each === 'object' && (await isVisible(call, collection, each.item)))
         stored.push(each)

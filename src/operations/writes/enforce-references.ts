@@ -5,8 +5,8 @@ import { removeContents } from '../../blobs/store-content.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { KeptError } from '../../store/errors.ts'
-import { deleteSet, findSet, MAX_SET } from '../../store/sets.ts'
 import type { Store, Stored } from '../../store/store.ts'
+import { MAX_SET } from '../../store/writes.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findAllDoomed, findDoomed, nameItemsOf } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
@@ -34,7 +34,7 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     }
     const store = call.storeOf(collection, transaction)
     const options = toWriteOptions(write, 'deleted')
-    if (!(await store.delete(current.id, current.version, options))) throw new Contested()
+    if (!(await store.write([{ delete: current }], options))) throw new Contested()
     progress.begun = true
     const others = doomed.slice(doomed.findIndex(isRoot) + 1)
     if (!(await deleteSets(write, others, progress, true))) throw new Contested()
@@ -90,8 +90,6 @@ async function deleteSets(
     // A store in memory answers at once: other requests are served in between.
     if (progress.begun) await takeTurn()
     const store = call.storeOf(collection, transaction)
-    // Without sets some may be deleted before one is contested.
-    progress.begun ||= !store.deleteAll
     if (!(await deleteFound(call, store, set, progress))) return false
     progress.begun = true
     const contents = set.flatMap(each => each.contents)
@@ -111,14 +109,19 @@ async function deleteFound(
   const options = repeated ? { signal: storeOptions.signal, repeated } : storeOptions
   const remove = async (all: readonly Doomed[]) => {
     try {
-      return await deleteSet(store, all, options)
+      return (
+        (await store.write(
+          all.map(each => ({ delete: each })),
+          options,
+        )) !== undefined
+      )
     } catch (error) {
-      throw error instanceof KeptError ? keptWith(call, all[error.at], error) : error
+      throw error instanceof KeptError ? keptWith(call, all[error.at ?? 0], error) : error
     }
   }
   if (await remove(set)) return true
   const ids = set.map(({ id }) => id)
-  const found = await findSet(store, ids, storeOptions)
+  const found = await store.find(ids, storeOptions)
   const left = set.filter((_, at) => found[at])
   return left.length < set.length && (left.length === 0 || remove(left))
 }
@@ -127,9 +130,9 @@ async function deleteFound(
 function keptWith(call: OperationContext, kept: Doomed | undefined, cause: KeptError): KeptError {
   const { collection } = call.target
   if (!kept || kept.collection.store === collection.store)
-    return new KeptError(kept?.root, { issues: cause.errors, cause })
+    return new KeptError({ at: kept?.root, issues: cause.errors, cause })
   const message = `This ${collection.itemName} cannot be deleted: the database keeps ${nameItemsOf(call, kept.collection)} that refer to it.`
-  return new KeptError(kept.root, { issues: [{ message, type: 'kept_by_database' }], cause })
+  return new KeptError({ at: kept.root, issues: [{ message, type: 'kept_by_database' }], cause })
 }
 
 /**

@@ -13,6 +13,7 @@ import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { Stored } from '../../store/store.ts'
+import { findOne } from '../../store/writes.ts'
 import { toProgramItem } from '../calls/program-items.ts'
 import { type HookValues, runAfter, runAfterWithin, runBefore } from '../calls/run-hooks.ts'
 import { runInTransaction } from '../calls/run-transaction.ts'
@@ -102,7 +103,7 @@ async function requireOtherWriter({ call, current, repeated }: WriteState): Prom
   // A hash is the same again where others have changed the item twice. The next attempt locks the item: then it is
   // known whether the database itself was the cause.
   if (!current || store.hashesValues || !repeated) return
-  const now = await store.get(current.id, call.storeOptions)
+  const now = await findOne(store, current.id, call.storeOptions)
   if (now?.version !== current.version) return
   throw new TypeError(
     `${collection.name}: a hook before ${call.operation} has changed the item that it is about, in one transaction with that. Let it change its value, or do both in an action with transaction: true`,

@@ -96,7 +96,7 @@ export function toWriteOptions(write: Write, outcome: Outcome): StoreWriteOption
   const { storeOptions, api } = call
   if (key === undefined && !repeated) return storeOptions
   // A write has a result, or the item that it removed.
-  const answer = (written: Stored | undefined) =>
+  const answer = ([written]: readonly Stored[]) =>
     toWriteAnswer(call, outcome, (written ?? current) as Stored)
   const keepFor = api.limits.keyTime
   return { signal: storeOptions.signal, idempotencyKey: key, answer, keepFor, repeated }

@@ -90,5 +90,5 @@ export function locateError(
 
 /** Says which of the items the database keeps, or keeps out. */
 export function locateKept({ locate }: Many, cause: KeptError, at: number): KeptError {
-  return new KeptError(at, { issues: locate(cause.errors.map(issue => ({ at, issue }))), cause })
+  return new KeptError({ at, issues: locate(cause.errors.map(issue => ({ at, issue }))), cause })
 }

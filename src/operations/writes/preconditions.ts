@@ -8,6 +8,7 @@ import { cutTagsToVersions, evaluate, preconditionFailed } from '../../http/cond
 import { ConflictError } from '../../model/conflict-error.ts'
 import { UniqueError } from '../../store/errors.ts'
 import type { Id, Stored } from '../../store/store.ts'
+import { findOne } from '../../store/writes.ts'
 import { authorize } from '../calls/authorize.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findItem, isVisible, notFound, requireParent } from '../calls/items.ts'
@@ -114,7 +115,7 @@ export async function tryOnce(write: WriteState, steps: readonly WriteStep[]): P
   const { collection, id = '' } = call.target
   // `*` matches the changed item, too.
   const { ifMatch } = call.preconditions
-  const now = await store.get(id, call.storeOptions)
+  const now = await findOne(store, id, call.storeOptions)
   const theirs =
     now && (await isVisible(call, collection, now.item, transaction))
       ? toProgramItem(call.resultView(collection), now)

@@ -3,7 +3,7 @@
 import type { Json } from '../../base/values.ts'
 import { parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
-import { findSet, MAX_SET } from '../../store/sets.ts'
+import { MAX_SET } from '../../store/writes.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findVisible } from '../calls/items.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
@@ -60,7 +60,7 @@ class ReferenceFinder {
     const store = this.#call.storeOf(parent, this.#transaction)
     for (let at = 0; at < ids.length; at += MAX_SET) {
       const set = ids.slice(at, at + MAX_SET)
-      const found = await findSet(store, set, this.#call.storeOptions)
+      const found = await store.find(set, this.#call.storeOptions)
       for (const [place, id] of set.entries())
         this.#known.set(String(id), found[place] !== undefined)
     }

@@ -8,9 +8,10 @@ import {
   UniqueError,
   UnstorableError,
 } from '../../store/errors.ts'
-import { MAX_SET } from '../../store/sets.ts'
-import type { Store, Stored } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
+import { MAX_SET } from '../../store/writes.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
+import { conflictOf } from './enforce-references.ts'
 import { locateError, locateKept, type Many, runEach } from './many.ts'
 import { requireAllReferences } from './references-of-many.ts'
 import type { WriteState } from './write-state.ts'
@@ -32,19 +33,17 @@ export async function storeAll(
 }
 
 /** Stores items with their `values`, in their order. */
-type StoreSet = (store: Store, set: readonly WriteState[]) => Promise<readonly Stored[]>
+type StoreSet = (store: Store, set: readonly WriteState[]) => ReturnType<Store['write']>
 
 /** Errors of a store that are about the values of one item. */
 const OF_ITEM = [UniqueError, UnstorableError, ReferenceConflictError, RefusedError]
 
 /**
  * Stores items in sets. One that fails behind another undoes the transaction, even if that goes on.
- * @param isWhole whether the store has a set whole, or nothing of it.
  */
 export async function storeInSets(
   many: Many,
   transaction: RunningTransaction,
-  isWhole: boolean,
   storeSet: StoreSet,
 ): Promise<void> {
   const { call, writes } = many
@@ -57,11 +56,13 @@ export async function storeInSets(
     const set = part.flatMap(at => writes[at] ?? [])
     try {
       const stored = await storeSet(store, set)
+      // Only a hook of the same transaction can have changed one meanwhile.
+      if (!stored) throw conflictOf(call)
       begun = true
       for (const [place, write] of set.entries()) write.stored = stored[place]
     } catch (error) {
       const [at = 0] = part
-      if (error instanceof KeptError) throw locateKept(many, error, part[error.at] ?? at)
+      if (error instanceof KeptError) throw locateKept(many, error, part[error.at ?? 0] ?? at)
       const isOfItem = error instanceof HttpError && OF_ITEM.some(type => error instanceof type)
       if (!isOfItem) throw error
       if (part.length === 1)
@@ -77,9 +78,8 @@ export async function storeInSets(
     }
   }
   const open = [...writes.keys()].filter(at => writes[at]?.stored === undefined)
-  const size = isWhole ? MAX_SET : 1
   try {
-    for (let at = 0; at < open.length; at += size) await storePart(open.slice(at, at + size))
+    for (let at = 0; at < open.length; at += MAX_SET) await storePart(open.slice(at, at + MAX_SET))
   } catch (error) {
     throw begun ? transaction.fail(error) : error
   }

@@ -7,20 +7,27 @@ import { runSteps, type WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write-state.ts'
 
 export function storeNew(write: Write<'values'>): Awaitable<Stored> {
-  return write.store.create(write.values, toWriteOptions(write, 'created'))
+  const written = write.store.write([{ create: write.values }], toWriteOptions(write, 'created'))
+  // No other writer can be faster.
+  return andThen(written, takeFirst) as Awaitable<Stored>
 }
 
 /** Stores the item at the version that was read; `undefined` where it has another one by now. */
 export function storeChange(write: Write<'values' | 'current'>): Awaitable<Stored | undefined> {
   const { store, current, values } = write
-  return store.update(current.id, current.version, values, toWriteOptions(write, 'changed'))
+  const update = [{ update: values, before: current }]
+  return andThen(store.write(update, toWriteOptions(write, 'changed')), takeFirst)
 }
 
 /** Deletes an item that no other refers to; `undefined` where it has another version by now. */
 export function deleteItem(write: Write<'current'>): Awaitable<Stored | undefined> {
   const { store, current } = write
-  const deleted = store.delete(current.id, current.version, toWriteOptions(write, 'deleted'))
-  return andThen(deleted, done => (done ? current : undefined))
+  const deleted = store.write([{ delete: current }], toWriteOptions(write, 'deleted'))
+  return andThen(deleted, done => done && current)
+}
+
+function takeFirst(written: readonly Stored[] | undefined): Stored | undefined {
+  return written?.[0]
 }
 
 /** Another write came in between: the transaction is undone and tried again. */

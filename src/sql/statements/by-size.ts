@@ -34,3 +34,31 @@ export function roundUp(length: number): number {
 export function fillUp(list: readonly unknown[], size: number): unknown[] {
   return [...list, ...Array(size - list.length).fill(list.at(-1))]
 }
+
+/** Limits of one insert: rows, values (SQLite allows 32,766), characters of text. */
+const MAX_ROWS = 64
+const MAX_VALUES = 30_000
+const MAX_TEXT = 100_000
+
+/** Splits rows into parts of 64, 32, 16 … and one, so that there are few statements to prepare. */
+export function* inParts(
+  rows: readonly (readonly unknown[])[],
+): Generator<readonly (readonly unknown[])[]> {
+  for (let from = 0; from < rows.length; ) {
+    let count = MAX_ROWS
+    let part = rows.slice(from, from + count)
+    while (count > 1 && (part.length < count || isLarge(part))) {
+      count /= 2
+      part = part.slice(0, count)
+    }
+    yield part
+    from += count
+  }
+}
+
+function isLarge(rows: readonly (readonly unknown[])[]): boolean {
+  const values = rows.flat()
+  let text = 0
+  for (const each of values) if (typeof each === 'string') text += each.length
+  return values.length > MAX_VALUES || text > MAX_TEXT
+}

@@ -4,8 +4,8 @@
 import type { Item } from '../../base/values.ts'
 import { inPlace, KeptError, UniqueError } from '../../store/errors.ts'
 import { chosenId, nextId, nextUuid } from '../../store/ids.ts'
-import type { Id, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
-import { assemble, buildAnswer } from '../../store/written.ts'
+import type { Creation, Id, Stored, StoreWriteOptions } from '../../store/store.ts'
+import { assemble } from '../../store/written.ts'
 import type { IdSequence } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import {
@@ -18,8 +18,8 @@ import {
 } from '../session/runner.ts'
 import { type Column, decodeValue } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { bySize, repeat } from './by-size.ts'
-import type { IdempotencyRecords } from './idempotency.ts'
+import { bySize, inParts, repeat } from './by-size.ts'
+import { type IdempotencyRecords, keepWritten } from './idempotency.ts'
 import {
   buildInsertMany,
   compileInsertAndTell,
@@ -28,7 +28,7 @@ import {
 } from './insert-next.ts'
 import { LastId } from './last-id.ts'
 
-/** One call of `create`. */
+/** A row that is created. */
 interface Create {
   readonly values: Item
   readonly options: StoreWriteOptions
@@ -121,12 +121,21 @@ export class Creates {
     if (insertsAll && !sequence) this.#insertMany = buildInsertMany(mapping, this.#returning)
   }
 
-  create(
+  /** Creates all rows, or none, in the order of their ids. */
+  async write(
     session: StatementSession,
-    values: Item,
+    changes: readonly Creation[],
     options: StoreWriteOptions = {},
-  ): Promise<Stored> {
-    const create = { values, options }
+  ): Promise<readonly Stored[]> {
+    const [first] = changes
+    if (first && changes.length === 1)
+      return [await this.#createOne(session, { values: first.create, options })]
+    return this.#createAll(session, changes, options)
+  }
+
+  /** Creates a row, by one statement with others that wait for theirs. */
+  #createOne(session: StatementSession, create: Create): Promise<Stored> {
+    const { options } = create
     // What a row that does not come back has done must be undone; what a trigger makes of one is read after it.
     const single = options.idempotencyKey === undefined && !this.#mayKeep && !this.#findAll
     if (this.#needsNext(create)) {
@@ -137,24 +146,30 @@ export class Creates {
     return session.write(insert, options, single)
   }
 
-  /** Creates all rows, or none. */
-  async createAll(
+  async #createAll(
     session: StatementSession,
-    values: readonly Item[],
-    options?: StoreOptions,
+    changes: readonly Creation[],
+    options: StoreWriteOptions,
   ): Promise<readonly Stored[]> {
-    const creates = values.map(each => ({ values: each, options: {} }))
+    // The key is that of all of them.
+    const creates = changes.map(({ create }) => ({ values: create, options: {} }))
+    const write = (insert: (runner: Runner) => Promise<Stored[]>) =>
+      session.write(async runner => {
+        const stored = await insert(runner)
+        await keepWritten(this.#records, stored, runner, options)
+        return stored
+      }, options)
     try {
-      return await session.write(runner => this.#insertAll(creates, runner), options)
+      return await write(runner => this.#insertAll(creates, runner))
     } catch (error) {
-      if (!(error instanceof NoRowError) || creates.length === 1) throw error
+      if (!(error instanceof NoRowError)) throw error
     }
-    return session.write(async runner => {
+    return write(async runner => {
       const stored: Stored[] = []
       for (const [at, each] of creates.entries())
         stored.push(...(await inPlace(at, () => this.#insertAll([each], runner))))
       return stored
-    }, options)
+    })
   }
 
   /** Inserts rows under chosen ids and the next ones. */
@@ -337,9 +352,8 @@ export class Creates {
       if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
       const isRead = row && !this.#isExact
       const kept = isRead ? this.#mapping.decode(row) : this.#mapping.predict(item, version)
-      const key = options.idempotencyKey
-      if (key !== undefined)
-        await this.#records.keepAnswer(key, buildAnswer(options, kept), runner, options)
+      if (options.idempotencyKey !== undefined)
+        await keepWritten(this.#records, [kept], runner, options)
       stored.push(kept)
     }
     return stored
@@ -363,32 +377,4 @@ class NoRowError extends Error {
   constructor(table: string) {
     super(`${table} has taken no row: a trigger may have kept it out`)
   }
-}
-
-/** Limits of one insert: rows, values (SQLite allows 32,766), characters of text. */
-const MAX_ROWS = 64
-const MAX_VALUES = 30_000
-const MAX_TEXT = 100_000
-
-/** Splits rows into parts of 64, 32, 16 … and one, so that there are few statements to prepare. */
-function* inParts(
-  rows: readonly (readonly unknown[])[],
-): Generator<readonly (readonly unknown[])[]> {
-  for (let from = 0; from < rows.length; ) {
-    let count = MAX_ROWS
-    let part = rows.slice(from, from + count)
-    while (count > 1 && (part.length < count || isLarge(part))) {
-      count /= 2
-      part = part.slice(0, count)
-    }
-    yield part
-    from += count
-  }
-}
-
-function isLarge(rows: readonly (readonly unknown[])[]): boolean {
-  const values = rows.flat()
-  let text = 0
-  for (const each of values) if (typeof each === 'string') text += each.length
-  return values.length > MAX_VALUES || text > MAX_TEXT
 }

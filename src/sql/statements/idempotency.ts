@@ -4,7 +4,8 @@ import type { Json } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import { CLAIM_TTL_MS, RECORD_TTL_MS } from '../../store/idempotency.ts'
 import type { IdempotencyRecord } from '../../store/idempotency-record.ts'
-import type { KeepOptions, StoreOptions } from '../../store/store.ts'
+import type { KeepOptions, Stored, StoreOptions, StoreWriteOptions } from '../../store/store.ts'
+import { buildAnswer } from '../../store/written.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY } from '../databases/table-names.ts'
@@ -119,6 +120,17 @@ export function createRecords(
       await session.write(write, options, true)
     },
   }
+}
+
+/** Keeps the answer of a write under its key, if it has one, within its transaction. @throws as `complete` does. */
+export async function keepWritten(
+  { keepAnswer }: IdempotencyRecords,
+  written: readonly Stored[],
+  runner: Runner,
+  options: StoreWriteOptions | undefined,
+): Promise<void> {
+  const key = options?.idempotencyKey
+  if (key !== undefined) await keepAnswer(key, buildAnswer(options, written), runner, options)
 }
 
 function toRecord({ fingerprint, answer, rest }: Row): IdempotencyRecord {

@@ -2,8 +2,7 @@
 // the database itself, by a trigger, a rule, a policy or a view, and not by another writer.
 
 import { KeptError } from '../../store/errors.ts'
-import type { ItemVersion } from '../../store/sets.ts'
-import type { Stored } from '../../store/store.ts'
+import type { ItemVersion, Stored } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import type { Row, Runner } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
@@ -84,7 +83,7 @@ export class LockedRows {
       const isSame = ({ stored }: FoundRow, at: number) =>
         gone.get(keys[at])?.stored.version === stored.version
       if (before.every(isSame)) return true
-      throw new KeptError(unlocked)
+      throw new KeptError({ at: unlocked })
     }
     const { numAffectedRows } = await this.#remove(runner, keys)
     if (numAffectedRows === BigInt(items.length)) return true
@@ -93,7 +92,7 @@ export class LockedRows {
       const now = after.get(keys[at])
       return now && this.#print(now) === this.#print(each)
     })
-    if (kept >= 0) throw new KeptError(kept)
+    if (kept >= 0) throw new KeptError({ at: kept })
     return true
   }
 

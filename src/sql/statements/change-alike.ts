@@ -1,18 +1,13 @@
 // Changes several rows, each at its version: those whose values become alike share a statement.
 
 import type { Item } from '../../base/values.ts'
-import { inPlace } from '../../store/errors.ts'
-import type { Stored, StoredChange, StoreOptions } from '../../store/store.ts'
+import type { Stored, Update } from '../../store/store.ts'
 import { assemble, findNextDate } from '../../store/written.ts'
 import { PLACEHOLDER, sql } from '../databases/sql-text.ts'
-import { compile, type Runner, type StatementSession } from '../session/runner.ts'
+import { compile, type Runner } from '../session/runner.ts'
 import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { fillUp, repeat, roundUp } from './by-size.ts'
-import type { RowAccess } from './row-access.ts'
-
-/** Thrown to undo a change in which not every row was at its version. */
-const NOT_ALL = new Error('Not every item was at its version')
 
 /** An item as it becomes. */
 interface Written {
@@ -43,16 +38,10 @@ function groupAlike(written: readonly Written[], mapping: TableMapping) {
 }
 
 /**
- * Builds the function that changes rows: all of them, or none where one is not at its version.
- * @param rows changes rows one by one, where the table is not exact.
- * @param isExact whether the table returns exactly what was written, and has one row for each id.
+ * Builds the function that changes several rows of a table that returns exactly what is written to it.
+ * @returns `undefined` from the function if one is not at its version: what it has changed is to be undone.
  */
-export function buildUpdateAll(
-  mapping: TableMapping,
-  rows: Pick<RowAccess, 'changeLocked'>,
-  isExact: boolean,
-  clock: () => number,
-) {
+export function buildChangeAlike(mapping: TableMapping, clock: () => number) {
   const { database, from, versionColumn = '', id, idValue } = mapping
   const version = sql.id(versionColumn)
 
@@ -61,7 +50,7 @@ export function buildUpdateAll(
     columns: readonly Column[],
     alike: readonly Written[],
     runner: Runner,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const [{ item } = {}] = alike
     const set = columns.map(({ ref }) => sql`${ref} = ${PLACEHOLDER}`)
     const size = roundUp(alike.length)
@@ -73,46 +62,20 @@ export function buildUpdateAll(
     const values = item ? mapping.encode(item, columns, undefined) : []
     const parameters = [...values, ...fillUp(rows, size).flat(), ...fillUp(keys, size)]
     const { numAffectedRows } = await runner.run(compile(database, statement), parameters)
-    if (numAffectedRows !== BigInt(alike.length)) throw NOT_ALL
+    return numAffectedRows === BigInt(alike.length)
   }
 
-  async function changeExact(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
+  return async (changes: readonly Update[], runner: Runner): Promise<Stored[] | undefined> => {
     // One for all, so that they are changed alike.
     const last = Math.max(...changes.map(({ before }) => before.updatedAt ?? 0))
     const date = new Date(findNextDate(clock(), last)).toISOString()
-    const written = changes.map(({ before, values }) => {
+    const written = changes.map(({ before, update }) => {
       const created = mapping.created && String(before.item[mapping.created.name])
-      const item = assemble(mapping.shape, before.id, values, created ?? date, date)
+      const item = assemble(mapping.shape, before.id, update, created ?? date, date)
       return { before, item, version: mapping.makeVersion() }
     })
     for (const { columns, alike } of groupAlike(written, mapping))
-      await updateAlike(columns, alike, runner)
+      if (!(await updateAlike(columns, alike, runner))) return undefined
     return written.map(({ item, version }) => mapping.predict(item, version))
-  }
-
-  async function changeEach(changes: readonly StoredChange[], runner: Runner): Promise<Stored[]> {
-    const stored: Stored[] = []
-    for (const [at, { before, values }] of changes.entries()) {
-      const changed = await inPlace(at, () => rows.changeLocked(before, values, runner))
-      if (!changed) throw NOT_ALL
-      stored.push(changed)
-    }
-    return stored
-  }
-
-  return async (
-    session: StatementSession,
-    changes: readonly StoredChange[],
-    options?: StoreOptions,
-  ): Promise<readonly Stored[] | undefined> => {
-    const keys = changes.map(({ before }) => mapping.encodeId(before.id))
-    if (keys.includes(undefined) || new Set(keys).size < keys.length) return undefined
-    const change = isExact ? changeExact : changeEach
-    try {
-      return changes.length > 0 ? await session.write(run => change(changes, run), options) : []
-    } catch (error) {
-      if (error === NOT_ALL) return undefined
-      throw error
-    }
   }
 }

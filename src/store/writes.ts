@@ -1,0 +1,108 @@
+// The changes of a write: their kinds, and how a store makes them that takes one at a time.
+import { type Awaitable, andThen } from '../base/values.ts'
+import { placeError } from './errors.ts'
+import type {
+  Changes,
+  Creation,
+  Deletion,
+  Id,
+  ItemVersion,
+  Store,
+  Stored,
+  StoreOptions,
+  Update,
+} from './store.ts'
+
+/** The maximum of changes of one write, of ids that are found at once, and of ids in a filter. */
+export const MAX_SET = 500
+
+/** Whether changes add items. Those of one write are of one kind. */
+export function areCreations(changes: Changes): changes is readonly Creation[] {
+  return changes[0] !== undefined && 'create' in changes[0]
+}
+
+/** Whether changes replace values; if they do not, and add no items either, they remove them. */
+export function areUpdates(changes: Changes): changes is readonly Update[] {
+  return changes[0] !== undefined && 'update' in changes[0]
+}
+
+/** The item that a change is about, at its version. */
+export function itemOf(change: Update | Deletion): ItemVersion {
+  return 'update' in change ? change.before : change.delete
+}
+
+/** Whether an array of items can be created as a whole. */
+export function takesArrays({ transaction, database }: Store): boolean {
+  return transaction !== undefined && database !== undefined
+}
+
+/** Finds an item by its id. */
+export function findOne(
+  store: Store,
+  id: Id,
+  options?: StoreOptions,
+): Awaitable<Stored | undefined> {
+  return andThen(store.find([id], options), first)
+}
+
+function first(found: readonly (Stored | undefined)[]): Stored | undefined {
+  return found[0]
+}
+
+/** Items that are written one by one, each at once. */
+export interface Rows {
+  get(id: Id): Stored | undefined
+  create(values: Creation['create']): Stored
+  update(before: Stored, values: Update['update']): Stored
+  remove(row: Stored): void
+  /** Undoes an update. */
+  restore(before: Stored, row: Stored): void
+}
+
+/**
+ * Makes changes of items that are written at once: all of them, or none.
+ * @returns as {@link Store.write} does.
+ */
+export function writeRows(changes: Changes, rows: Rows): readonly Stored[] | undefined {
+  if (areCreations(changes)) return writeEach(changes, rows)
+  if (!areCurrent(changes, rows)) return undefined
+  if (areUpdates(changes)) return writeEach(changes, rows)
+  for (const { delete: item } of changes) rows.remove(rows.get(item.id) as Stored) // just found
+  return []
+}
+
+/** Whether each item is at its version, and none is named twice. */
+function areCurrent(changes: readonly Update[] | readonly Deletion[], rows: Rows): boolean {
+  const seen = new Set<Id>()
+  for (const change of changes) {
+    const { id, version } = itemOf(change)
+    if (rows.get(id)?.version !== version || seen.has(id)) return false
+    if (changes.length > 1) seen.add(id)
+  }
+  return true
+}
+
+/** Writes one item after another; after an error it takes them back, the last one first. */
+function writeEach(changes: readonly (Creation | Update)[], rows: Rows): Stored[] {
+  const written: Stored[] = []
+  const befores: (Stored | undefined)[] = []
+  try {
+    for (const change of changes) {
+      const before = 'update' in change ? rows.get(change.before.id) : undefined
+      const row =
+        'update' in change
+          ? rows.update(before ?? change.before, change.update)
+          : rows.create(change.create)
+      written.push(row)
+      befores.push(before)
+    }
+    return written
+  } catch (error) {
+    for (const [at, row] of [...written.entries()].reverse()) {
+      const before = befores[at]
+      if (before) rows.restore(before, row)
+      else rows.remove(row)
+    }
+    throw placeError(error, written.length)
+  }
+}
