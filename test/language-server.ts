@@ -1,6 +1,6 @@
 // An editor: it asks the language server of TypeScript what it shows of a program.
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -29,11 +29,10 @@ export async function openEditor(program: string): Promise<Editor> {
   await writeFile(join(folder, 'package.json'), '{"type":"module"}')
   const file = join(folder, 'program.ts')
   await writeFile(file, program)
+  const root = JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8'))
+  const names: Readonly<Record<string, readonly [string]>> = root.compilerOptions.paths
   const paths = Object.fromEntries(
-    [
-      ['rest-conventions', 'index'],
-      ['rest-conventions/client', 'client/index'],
-    ].map(([name, source]) => [name, [join(ROOT, 'src', `${source}.ts`)]]),
+    Object.entries(names).map(([name, [path]]) => [name, [join(ROOT, path)]]),
   )
   const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions: { paths }, include: [] }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, files: [file] }))

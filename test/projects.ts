@@ -96,6 +96,7 @@ export const HEAVY: readonly string[] = named([
   'client/react-admin',
   'client/runtimes',
   'client/size',
+  'client/typescript',
   'client/walk',
   'declarations',
   'examples/auth-walk',

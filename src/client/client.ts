@@ -45,7 +45,8 @@ interface PlainClientOptions extends SendOptions {
 
 /** The options of {@link createClient}. Those that a program cannot read from types at run time are required. */
 export type ClientOptions<A, V = ApiVersion<A>> = PlainClientOptions &
-  (V extends number ? { readonly version: V } : unknown) &
+  // Without `strict`, undefined extends a number too.
+  ([V] extends [undefined] ? unknown : { readonly version: V }) &
   Needed<NamedOf<A, V>>
 
 /** The options that some collection needs. It looks at all collections at once first: most need nothing. */

@@ -1,7 +1,7 @@
 // The entry point `rest-conventions/query`: options for TanStack Query, whose data has the versions of its items.
 import type { DataTag, InfiniteData } from '@tanstack/query-core'
 import type { Def, DefCompared, DefItem, IdOf } from '../model/types/collection-types.ts'
-import type { Matching, Query, Selected, WholeQuery } from '../model/types/list-query.ts'
+import type { Matching } from '../model/types/list-query.ts'
 import type {
   Included,
   IncludeOf,
@@ -171,14 +171,13 @@ type WriteName = 'create' | 'replace' | 'change' | 'delete'
 export interface ReadQueries<D extends Def, in out Named> {
   /** What the keys of all its queries begin with. */
   readonly key: readonly string[]
-  list(query?: WholeQuery<DefCompared<D>>): ListQuery<DefItem<D>>
-  list<F extends string>(
-    query: Query<DefCompared<D>, F, DefItem<D>>,
-  ): ListQuery<Selected<DefItem<D>, F>>
   list<const P extends string = never, const F extends string = never>(
-    query: RelatedQuery<D, Named, P, F>,
+    query?: RelatedQuery<D, Named, P, F>,
   ): ListQuery<RelatedItem<D, Named, P, F>>
-  search(words: string, query?: WholeQuery<DefCompared<D>>): ListQuery<DefItem<D>>
+  search<const P extends string = never, const F extends string = never>(
+    words: string,
+    query?: RelatedQuery<D, Named, P, F>,
+  ): ListQuery<RelatedItem<D, Named, P, F>>
   count(filters?: Matching<DefCompared<D>> & RelatedFilters<D, Named>): CountQuery
   read(id: IdOf<D>): ItemQuery<DefItem<D>>
   read<const P extends string>(

@@ -638,7 +638,7 @@ describe('a program', () => {
     const calls = api.collection('patients')
     const options = { principal: { id: 'eve' } }
     expect(await calls.count({ memo: 'difficult' }, options)).toBe(1)
-    expect(await calls.list({ sort: '-pay', fields: 'memo' }, options).first()).toEqual({
+    expect(await calls.list({ sort: '-pay', fields: ['memo'] }, options).first()).toEqual({
       memo: 'difficult',
     })
     expect((await calls.patch(id, { memo: 'nice' }, options)).memo).toBe('nice')

@@ -133,7 +133,7 @@ export interface Made<
   readonly output: Out
   readonly method: Methods
   readonly key: Key
-  readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
+  readonly readOnly: NamesWith<Roles, 'readOnly'> | Owner
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>
   readonly roles: Roles
@@ -152,8 +152,12 @@ export interface Made<
   readonly by: 'program'
 }
 
-type NamesWith<Roles, Role> = {
-  [F in keyof Roles & string]: Roles[F] extends Role ? F : never
+/**
+ * The names of the fields whose role is this word, or an object with that key. Keys are looked up, because TypeScript 5
+ * keeps an inferred object literal fresh: it extends no type that has fewer properties.
+ */
+type NamesWith<Roles, Word extends string> = {
+  [F in keyof Roles & string]: Roles[F] extends Word ? F : Word extends keyof Roles[F] ? F : never
 }[keyof Roles & string]
 
 /** The properties that the server adds to an item. */
@@ -206,7 +210,7 @@ type Readable<D extends Def> = [D['writeOnly']] extends [never]
   : Readonly<Without<D['schema']['_zod']['output'], D['writeOnly']>>
 
 /** The names of the fields that only some principals read. */
-type LimitedIn<D extends Def> = NamesWith<D['roles'], { readonly read: unknown }>
+type LimitedIn<D extends Def> = NamesWith<D['roles'], 'read'>
 
 /** Makes properties optional. Without any it costs the type checker nothing. */
 type Maybe<T, K extends string> = [K] extends [never] ? T : Without<T, K> & Only<T, K>

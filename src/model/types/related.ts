@@ -10,12 +10,12 @@ type DefNamed<Named, N> = N extends keyof Named
     : never
   : never
 
-/** What a declared reference names. */
-type CollectionOf<R> = R extends { readonly collection: infer C } ? C : R
+/** The collection that a declared reference names. Keys are looked up, since TypeScript 5 keeps the inferred object fresh. */
+type CollectionOf<R> = R extends string ? R : R['collection' & keyof R]
 
 /** The name of what a field refers to. */
-export type RelationName<F, R> = R extends { readonly as: infer As extends string }
-  ? As
+export type RelationName<F, R> = 'as' extends keyof R
+  ? R['as'] & string
   : F extends `${infer Name}_id` | `${infer Name}Id`
     ? Name
     : never
@@ -32,12 +32,18 @@ type ToOne<D extends Def, R> = {
   }
 }
 
-type ToMany<Name, Named> = {
-  readonly [N in keyof Named as Named[N] extends { readonly def: { readonly parents: infer P } }
-    ? Name extends CollectionOf<P[keyof P]>
-      ? N
-      : never
-    : never]: { readonly to: N; readonly many: true }
+// Inferred: `keyof` would work out the names of the whole index each time.
+type ToMany<Name extends string, Named> =
+  ChildrenOf<Named> extends {
+    readonly [K in Name]: infer Children extends string
+  }
+    ? { readonly [N in Children]: { readonly to: N; readonly many: true } }
+    : unknown
+/** The names of the children of each collection: one index for all, since each of them looks. */
+type ChildrenOf<Named> = {
+  [N in keyof Named as Named[N] extends { readonly def: { readonly parents: infer P } }
+    ? CollectionOf<P[keyof P]> & string
+    : never]: N
 }
 
 /** `options(5)` is of `options`. */
@@ -64,16 +70,20 @@ type CheckPath<R, Named, Path extends string> = Path extends `${infer Head}.${in
     : keyof R & string
 type TargetOf<R, Named> = R extends { readonly to: infer To } ? DefNamed<Named, To> : never
 
-/** What these paths add to an item. */
-export type Included<D extends Def, Named, Path extends string> = DefItem<D> &
-  (string extends keyof Named
-    ? { readonly [K in HeadOf<Path>]: unknown }
-    : IncludedParts<RelationsOf<D, Named>, Named, Path>)
-type IncludedParts<R, Named, Path extends string> = {
-  readonly [K in HeadOf<Path> & keyof R]: R[K] extends { readonly many: true }
-    ? readonly Included<TargetOf<R[K], Named>, Named, BelowOf<Path, K & string>>[]
-    : Included<TargetOf<R[K], Named>, Named, BelowOf<Path, K & string>> | null
-}
+/** An item with what these paths add to it. Editors show the properties: the branches of a conditional type have no name. */
+export type Included<D extends Def, Named, Path extends string> = [Path] extends [never]
+  ? DefItem<D>
+  : DefItem<D> &
+      (string extends keyof Named
+        ? { readonly [K in HeadOf<Path>]: unknown }
+        : IncludedParts<RelationsOf<D, Named>, Named, Path>)
+type IncludedParts<R, Named, Path extends string> = R extends unknown
+  ? {
+      readonly [K in HeadOf<Path> & keyof R]: R[K] extends { readonly many: true }
+        ? readonly Included<TargetOf<R[K], Named>, Named, BelowOf<Path, K & string>>[]
+        : Included<TargetOf<R[K], Named>, Named, BelowOf<Path, K & string>> | null
+    }
+  : never
 
 /** Filters by related items: `{ model: { name: 'Clio' }, options: { exists: false } }`. Of many one must match. */
 export type RelatedFilters<D extends Def, Named> = string extends keyof Named

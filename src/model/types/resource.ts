@@ -13,7 +13,7 @@ import type {
   UnknownDef,
 } from './collection-types.ts'
 import type { CountBy, GroupName, GroupOf } from './groups.ts'
-import type { Matching, Query, Selected, WholeQuery } from './list-query.ts'
+import type { Matching } from './list-query.ts'
 import type { Operation } from './operation.ts'
 import type { Included, IncludeOf, RelatedFilters, RelatedItem, RelatedQuery } from './related.ts'
 
@@ -144,19 +144,9 @@ export interface SearchOf<D extends Def, in out Named = AnyNames> {
    * @example
    * const found = await cars.search('red').toArray()
    */
-  search(
-    words: string,
-    query?: WholeQuery<DefCompared<D>>,
-    options?: CallOptions<D['principal']>,
-  ): List<DefItem<D>>
-  search<F extends string>(
-    words: string,
-    query: Query<DefCompared<D>, F, DefItem<D>>,
-    options?: CallOptions<D['principal']>,
-  ): List<Selected<DefItem<D>, F>>
   search<const P extends string = never, const F extends string = never>(
     words: string,
-    query: RelatedQuery<D, Named, P, F>,
+    query?: RelatedQuery<D, Named, P, F>,
     options?: CallOptions<D['principal']>,
   ): List<RelatedItem<D, Named, P, F>>
 }
@@ -193,13 +183,8 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
    * @example
    * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
    */
-  list(query?: WholeQuery<DefCompared<D>>, options?: CallOptions<D['principal']>): List<DefItem<D>>
-  list<F extends string>(
-    query: Query<DefCompared<D>, F, DefItem<D>>,
-    options?: CallOptions<D['principal']>,
-  ): List<Selected<DefItem<D>, F>>
   list<const P extends string = never, const F extends string = never>(
-    query: RelatedQuery<D, Named, P, F>,
+    query?: RelatedQuery<D, Named, P, F>,
     options?: CallOptions<D['principal']>,
   ): List<RelatedItem<D, Named, P, F>>
   /**
@@ -239,7 +224,8 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
     items: readonly DefInput<D>[],
     options?: CreateOptions<D['principal']>,
   ): Promise<readonly DefItem<D>[]>
-  // Again: what TypeScript infers of a function, and reports, is of its last signature.
+  // Again: what TypeScript infers of a function is of its last signature. Of four it reports that one alone, in few lines.
+  create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
   create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Replaces all values of an item.

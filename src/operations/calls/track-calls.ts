@@ -48,7 +48,7 @@ export function trackCalls<R extends Resource>(resource: R, name: string, calls:
     }
   }
   const { list, search, actions, ...methods } = resource
-  const lists: Pick<Resource, 'list' | 'search'> = {
+  const lists = {
     list: (...given: Parameters<typeof list>) => trackList('list', list(...given)),
     search: (...given: Parameters<typeof search>) => trackList('search', search(...given)),
   }
