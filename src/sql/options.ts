@@ -27,10 +27,11 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   /**
    * Whether missing tables and their indexes are made at first use; existing ones are never altered. An index that a table
    * of PostgreSQL lacks is made only if the table has no rows, because all writes wait meanwhile; else a warning
-   * (`REST_CONVENTIONS_TABLE`) prints its statement. If nothing is missing, no lock is taken.
+   * (`REST_CONVENTIONS_TABLE`) prints its statement. If nothing is missing, no lock is taken. `'records'` makes only the
+   * tables that the store keeps beside yours, `rest_sequences` and `rest_idempotency`: for a table of another program.
    * Default false: {@link createTableSql} prints the statements for a migration.
    */
-  readonly create?: boolean | undefined
+  readonly create?: boolean | 'records' | undefined
   /**
    * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
    * ever removed or changed. It also makes missing tables, as `create` does, and all missing indexes. A required column
@@ -92,7 +93,10 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,
   db: needed(having('a Kysely', 'getExecutor')),
   database: oneOf(...Object.keys(DATABASES)),
-  create: BOOLEAN,
+  create: {
+    wanted: 'true, false or "records"',
+    fits: value => value === 'records' || BOOLEAN.fits(value),
+  },
   migrate: BOOLEAN,
   timezone: {
     wanted: '"UTC": in other zones an hour comes twice a year, so that a time may be two',

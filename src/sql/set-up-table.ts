@@ -139,12 +139,14 @@ async function lookAtTable(
 ): Promise<TableState> {
   const { shape, database, table, keys } = blank
   const { create = false, migrate = false } = options
-  const makes = create || migrate
-  const plans = makes ? planTables(blank) : []
+  const makesTable = create === true || migrate
+  const makes = makesTable || create === 'records'
+  const isMade = (plan: TablePlan) => makesTable || plan.table !== table
+  const plans = makes ? planTables(blank).filter(isMade) : []
   const relations = await readRelations(plans, database, runner)
   // All at once: nobody waits for the locks of new tables.
   const next = plans.flatMap(plan => (relations.has(plan.table) ? [] : listStatements(plan)))
-  if (makes && !relations.has(table)) next.push(...extraStatements(blank))
+  if (makesTable && !relations.has(table)) next.push(...extraStatements(blank))
   if (next.length > 0) return { next }
   const catalog = await readCatalog(table, database, runner)
   const missing = catalog.findMissing(blank)

@@ -2,7 +2,7 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { defineCollection, type Item } from '../../src/index.ts'
+import { defineApi, defineCollection, type Item } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { type ColumnOptions, createTableSql, sqlStore } from '../../src/sql/index.ts'
 import { createOne } from '../../src/testing/write-items.ts'
@@ -572,4 +572,36 @@ test.each([
   const store = sqlStore({ db, database, columns })
   expect(() => defineCollection({ name: 'cars', schema: Car, store })).toThrow(message)
   await db.destroy()
+})
+
+describe.each([
+  ['SQLite', () => openDatabase()],
+  ['PostgreSQL', async () => openPostgres()],
+] as const)("create: 'records' in %s", (_, open) => {
+  test('makes what the store keeps beside a table, and leaves that as it is', async () => {
+    const db = await open()
+    const run = (text: string) => db.executeQuery<{ name: string }>(CompiledQuery.raw(text))
+    await run('create table trees (id bigint primary key, kind text not null)')
+    const store = (table: string) =>
+      sqlStore({ db, table, version: false, create: 'records' as const })
+    const trees = defineCollection({
+      name: 'trees',
+      schema: z.object({ kind: z.string() }),
+      ...({ id: 'integer', timestamps: false, indexes: ['kind'], store: store('trees') } as const),
+    })
+    const api = defineApi({ collections: { trees } })
+    await api.open()
+    expect((await api.collection(trees).create({ kind: 'oak' })).id).toBe(1)
+    const { rows } = await run(
+      db.getExecutor().adapter.supportsTransactionalDdl
+        ? "select indexname as name from pg_indexes where tablename = 'trees'"
+        : "select name from sqlite_schema where tbl_name = 'trees' and type = 'index' and sql is not null",
+    )
+    expect(rows.map(({ name }) => name).filter(name => name !== 'trees_pkey')).toEqual([])
+    const none = defineCollection({
+      ...{ name: 'none', schema: z.object({}) },
+      store: store('none'),
+    })
+    await expect(defineApi({ collections: { none } }).open()).rejects.toThrow('does not exist')
+  })
 })

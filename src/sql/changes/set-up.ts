@@ -12,10 +12,10 @@ import { changeStatements, findLogSql, listPrinted } from './log-sql.ts'
 export async function setUpLog(
   mapping: TableMapping,
   session: Session,
-  {
-    create,
-    migrate,
-  }: { readonly create?: boolean | undefined; readonly migrate?: boolean | undefined },
+  made: {
+    readonly create?: boolean | 'records' | undefined
+    readonly migrate?: boolean | undefined
+  },
 ): Promise<string> {
   const { table, database } = mapping
   const find = compile(database, findLogSql(database).findTriggers(mapping))
@@ -32,17 +32,18 @@ export async function setUpLog(
   }
   const found = await session.inspect(look)
   if (found.isWhole) return found.name
-  if (!create && !migrate) {
+  // Triggers are parts of the table itself.
+  if (made.create !== true && !made.migrate) {
     const options = `{ table: '${table}', database: '${database.name}', changes: true }`
     throw new TypeError(
       `${table}: changes: true needs triggers and ${LOG}. Set create: true, or run the statements of createTableSql(cars.shape, ${options}).`,
     )
   }
-  const made = await session.setUp(async runner => {
+  const after = await session.setUp(async runner => {
     // Another process may have made them meanwhile.
     if ((await look(runner)).isWhole) return look(runner)
     for (const each of changeStatements(mapping)) await runner.run(compile(database, each))
     return look(runner)
   })
-  return made.name
+  return after.name
 }
