@@ -204,8 +204,11 @@ export interface SqlDatabase extends PlaceholderStyle {
    * user of the database may use it (`is_usable`).
    */
   idSequence?(table: string, column: string): Fragment
-  /** The condition that a column has a foreign key of its own to another, which each statement checks. */
-  hasKey(table: string, column: string, target: KeyTarget): Fragment
+  /**
+   * The condition that a column has a foreign key of its own to another, which each statement checks.
+   * @param deferred whether one counts too that is checked at the commit.
+   */
+  hasKey(table: string, column: string, target: KeyTarget, deferred?: boolean): Fragment
   /** Whether foreign keys are enforced on the connection. */
   readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */

@@ -174,11 +174,11 @@ const base: SqlDatabase = {
       where l.granted and l.pid <> pg_backend_pid() and l.relation in (${sql.join(tables.map(table => sql`to_regclass(${quoteTable(table)})`))})
       and l.database = (select oid from pg_database where datname = current_database())
       order by l.mode = 'AccessShareLock', a.xact_start limit 1`,
-  hasKey(table, column, target) {
+  hasKey(table, column, target, deferred = false) {
     const attribute = (of: string, name: string) =>
       sql`array[(select a.attnum from pg_attribute as a where a.attrelid = ${sql.raw(of)} and a.attname = ${name})]`
     // PostgreSQL 18 can have keys that are not enforced.
-    return sql`exists (select 1 from pg_constraint as k where k.contype = 'f' and not k.condeferred and coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+    return sql`exists (select 1 from pg_constraint as k where k.contype = 'f' and (${sql.raw(`${deferred}`)} or not k.condeferred) and coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
       and k.conrelid = to_regclass(${quoteTable(table)}) and k.conkey = ${attribute('k.conrelid', column)}
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },

@@ -48,11 +48,22 @@ export async function readKeys(
     const off = `${table}: foreign keys are off on this connection, so that other programs may leave references to nothing. Run: pragma foreign_keys = on`
     return { kept: new Set(), advice: made.length > 0 ? [off] : [] }
   }
-  const lacking = database.serial ? [] : keys.filter(key => !made.includes(key))
+  const unkept = database.serial ? [] : keys.filter(key => !made.includes(key))
+  const isDeferred = await Promise.all(unkept.map(key => findDeferred(key, mapping, runner)))
+  const lacking = unkept.filter((_, at) => !isDeferred[at])
   return {
     kept: new Set(made.map(({ field }) => field)),
     advice: lacking.map(key => adviseKey(key, mapping, typeOf)),
   }
+}
+
+/** Whether a reference is a key that is checked at the commit: another one would not make it cheaper. */
+async function findDeferred(key: ForeignKey, mapping: TableMapping, runner: Runner) {
+  const { database, table } = mapping
+  const { column } = mapping.columnOf(key.field)
+  const condition = database.hasKey(table, column, key, true)
+  const { rows } = await runner.run(compile(database, sql`select ${condition} as found`))
+  return isTrue(rows[0]?.found)
 }
 
 function adviseKey(
