@@ -237,3 +237,15 @@ test('no value that a client may send is an error in a column of such a type', a
   expect(await store.count({ where: [is('id', 'in', id, 'nope')] }, 'exact')).toBe(1)
   await store.close()
 })
+
+test('a type that has the name of a method of objects is one that nothing serves', async () => {
+  const db = openPostgres()
+  const table = newTable()
+  await sql.raw(`create type "constructor" as (x int)`).execute(db)
+  await sql.raw(`create table ${table} (id uuid primary key, color "constructor")`).execute(db)
+  const store = sqlStore({ db, table, version: false, create: 'records' })
+  const schema = z.object({ color: z.string() })
+  const cars = defineCollection({ name: 'cars', schema, store, timestamps: false })
+  const opened = defineApi({ collections: [cars] }).open()
+  await expect(opened).rejects.toThrow('its column "color" is constructor, which cannot be read')
+})

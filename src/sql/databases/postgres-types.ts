@@ -237,7 +237,9 @@ export function serves(type: string, isUtc = false): ServedType {
   }
   if (CITEXT.test(type)) return texts(type, text => text)
   if (type.endsWith('[]')) return { as: [], listOf: kind => findList(type.slice(0, -2), kind) }
-  const served = SERVED[type] ?? SERVED[type.replace(LENGTH, '')] ?? { as: [] }
+  // Users name types as they like: `constructor` is none of these.
+  const name = [type, type.replace(LENGTH, '')].find(each => Object.hasOwn(SERVED, each))
+  const served = (name === undefined ? undefined : SERVED[name]) ?? { as: [] }
   const text = served.as.includes('text') ? undefined : findPrinted(type)
   return { ...(text && { natives: [text] }), ...served }
 }
