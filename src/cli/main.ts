@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// The command of the package: `npx rest-conventions types https://api.example > api.ts`.
-import { CommandError } from './command-error.ts'
+// The commands of the package, such as `npx rest-conventions types https://api.example > api.ts`.
+import { parseArgs } from 'node:util'
+import { CommandError } from './output/command-error.ts'
 import { printTypes } from './print-types.ts'
 import { readDocument, TOKEN } from './read-document.ts'
 
-const USAGE = `Usage: npx rest-conventions types <source> > api.ts
+const TYPES = `Usage: npx rest-conventions types <source> > api.ts
 
 Prints the types of an API of rest-conventions as a module of TypeScript, for
 createClient<Api>(…) of rest-conventions/client in another repository.
@@ -16,13 +17,59 @@ ${TOKEN} in the environment is sent as a bearer token, to the origin
 of the address alone. "Basic …" and other schemes are sent as they are.
 `
 
+const PULL = `Usage: npx rest-conventions pull [<database>] > collections.ts
+
+Prints a collection for each table of a database, as a module of TypeScript.
+It reads the catalog, and no rows.
+
+<database> is the URL of a PostgreSQL, or the path of a file of SQLite. Default:
+DATABASE_URL in the environment. The driver is the one that your project has.
+
+  --schema <name>   a schema of PostgreSQL other than the first of its search path
+  --diff <file>     prints what the database says otherwise than that file
+`
+
+const USAGE = `Usage: npx rest-conventions <command>
+
+  types <source>       the types of an API, for clients in another repository
+  pull [<database>]    the tables of a database as collections
+  help <command>       how to use one of them
+`
+
+const HELP: Readonly<Record<string, string>> = { types: TYPES, pull: PULL }
+
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  schema: { type: 'string' },
+  diff: { type: 'string' },
+} as const
+
 /** @returns what goes to the standard output. @throws CommandError */
-async function run(words: readonly string[]): Promise<string> {
-  const [command, source, ...others] = words
-  if (words.includes('--help') || words.includes('-h')) return USAGE
-  if (command !== 'types' || source === undefined || others.length > 0 || /^-./.test(source))
-    throw new CommandError(USAGE)
-  return printTypes(await readDocument(source, process.env[TOKEN]?.trim() || undefined))
+async function run(args: readonly string[]): Promise<string> {
+  const { values, positionals } = readArguments(args)
+  const [command = '', source, ...others] = positionals
+  const help = Object.hasOwn(HELP, command) ? HELP[command] : undefined
+  if (values.help) return help ?? USAGE
+  if (command === 'help')
+    return (source !== undefined && Object.hasOwn(HELP, source) && HELP[source]) || USAGE
+  if (!help || others.length > 0) throw new CommandError(help ?? USAGE)
+  if (command === 'types') {
+    if (source === undefined || values.schema || values.diff) throw new CommandError(TYPES)
+    return printTypes(await readDocument(source, process.env[TOKEN]?.trim() || undefined))
+  }
+  const database = source ?? process.env.DATABASE_URL
+  if (!database) throw new CommandError(PULL)
+  const { pull } = await import('./pull/pull.ts')
+  return pull({ source: database, schema: values.schema, diff: values.diff })
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch {
+    const [command = ''] = args
+    throw new CommandError((Object.hasOwn(HELP, command) && HELP[command]) || USAGE)
+  }
 }
 
 try {

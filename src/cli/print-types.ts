@@ -6,10 +6,10 @@ import {
   findCollections,
   listProperties,
 } from './collections.ts'
-import { CommandError } from './command-error.ts'
 import { findReference, getBelow, type JsonObject, listTexts, toList } from './json.ts'
+import { CommandError } from './output/command-error.ts'
+import { printComment, printName, printText, TypeNames } from './output/source-text.ts'
 import { SchemaTypes } from './schema-types.ts'
-import { printComment, printName, printText, TypeNames } from './source-text.ts'
 
 const HEAD = `// The types of an API, of its OpenAPI document: \`npx rest-conventions types\` made them, and makes them anew.
 import type { DescribedCollection } from 'rest-conventions/client'

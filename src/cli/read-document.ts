@@ -1,8 +1,8 @@
 // The OpenAPI document of an API: from its address, a file or the standard input.
 import { createReadStream } from 'node:fs'
 import { parseLink } from '../http/link.ts'
-import { CommandError } from './command-error.ts'
 import { getBelow, isObject, type JsonObject } from './json.ts'
+import { CommandError } from './output/command-error.ts'
 
 /** In bytes. */
 const MAX_SIZE = 10 * 2 ** 20

@@ -1,6 +1,5 @@
 // JSON Schema as types of TypeScript: an interface for each component, all else in place.
 
-import { CommandError } from './command-error.ts'
 import {
   findReference,
   getBelow,
@@ -11,7 +10,8 @@ import {
   resolve,
   toList,
 } from './json.ts'
-import { printComment, printLiteral, printName, type TypeNames } from './source-text.ts'
+import { CommandError } from './output/command-error.ts'
+import { printComment, printLiteral, printName, type TypeNames } from './output/source-text.ts'
 
 /** How deep a type may be that is printed in one piece. */
 const MAX_DEPTH = 20

@@ -14,6 +14,7 @@ export async function createProject(folder: string, files: readonly string[]): P
     'rest-conventions': [join(ROOT, 'src/index.ts')],
     'rest-conventions/client': [join(ROOT, 'src/client/index.ts')],
     'rest-conventions/client/batch': [join(ROOT, 'src/client/batch.ts')],
+    'rest-conventions/sql': [join(ROOT, 'src/sql/index.ts')],
     'odd-api': [join(ROOT, 'test/cli/odd-api.ts')],
     'rest-conventions/query': [join(ROOT, 'src/client/tanstack-query.ts')],
   }

@@ -13,6 +13,12 @@ export function printText(text: string): string {
   )
 }
 
+/** Prints a string literal as the sources of people have it: in single quotes, if it has none itself. */
+export function printQuoted(text: string): string {
+  const printed = printText(text)
+  return /['\\]/.test(printed) ? printed : `'${printed.slice(1, -1)}'`
+}
+
 /** Prints the type of a value; `unknown` for lists and objects. */
 export function printLiteral(value: unknown): string {
   if (typeof value === 'string') return printText(value)
@@ -60,4 +66,11 @@ export class TypeNames {
     this.wanted.set(given, 1)
     return given
   }
+}
+
+/** Prints a comment of one line, behind two slashes. */
+export function printNote(text: string, indent = ''): string {
+  return printComment(text, indent)
+    .replace('/**', '//')
+    .replace(/ \*\/\n$/, '\n')
 }

@@ -1,0 +1,260 @@
+// A table as the declaration of a collection: what is printed, and what is left out with the reason.
+import type { CatalogConnection } from './connect.ts'
+import { type ColumnKind, describeColumn, findKind } from './describe-column.ts'
+import type { FoundColumn, FoundIndex, FoundTable } from './found-tables.ts'
+import { type CollectionName, isSecret, Names, nameProperty } from './names.ts'
+import { findBounds } from './read-checks.ts'
+
+/** `now` is that of a date which the server sets at create. */
+export type DescribedRole = 'readOnly' | 'writeOnly' | 'now'
+
+/** A collection to print. */
+export interface DescribedTable extends CollectionName {
+  readonly table: FoundTable
+  readonly id: 'integer' | 'uuid' | 'text'
+  readonly hasDates: boolean
+  /** By property: its schema. */
+  readonly properties: ReadonlyMap<string, string>
+  /** By property: its column, if that has another name, or a form to say. */
+  readonly columns: ReadonlyMap<string, DescribedMapping>
+  readonly fields: ReadonlyMap<string, DescribedRole>
+  readonly references: readonly DescribedReference[]
+  readonly unique: readonly (readonly string[])[]
+  readonly indexes: readonly (readonly string[])[]
+  readonly operations: readonly string[] | undefined
+  /** The columns that it lacks, with the reason. */
+  readonly leftOut: readonly string[]
+  /** What a reader should know of it. */
+  readonly notes: readonly string[]
+  /** Whether times without a zone are served. */
+  readonly isLocal: boolean
+}
+
+/** What `columns` says of a property. */
+export interface DescribedMapping {
+  readonly name: string | undefined
+  readonly form: string | undefined
+}
+
+export interface DescribedReference {
+  readonly property: string
+  readonly collection: string
+  readonly onDelete: string
+}
+
+/** A table without a collection, and why. */
+export interface LeftOut {
+  readonly table: FoundTable
+  readonly reason: string
+}
+
+/** The key of a table, which names its items. */
+export interface TableKey {
+  readonly column: FoundColumn
+  readonly kind: ColumnKind
+}
+
+/** Finds the column that names the rows of a table, or says why none does. */
+export function findKey(
+  { columns, key, indexes, isView, name }: FoundTable,
+  database: CatalogConnection['database'],
+): TableKey | string {
+  if (name === '' || name.split('.').length > 2) return 'a store takes no such name'
+  if (key.length > 1)
+    return `its key has several columns: ${key.join(', ')}. Give it a column of its own for an id`
+  const single = (each: FoundIndex) =>
+    each.unique && each.where === null && each.columns.length === 1 ? [each.columns[0]] : []
+  const chosen = isView ? ['id'] : [...key, ...indexes.flatMap(single)]
+  const column = chosen
+    .map(each => columns.find(({ name: own }) => own === each))
+    .find(each => each && (isView || key.length === 1 || each.notNull))
+  if (!column) return isView ? 'it has no column "id"' : 'it has no key of one column'
+  const kind = findKind(column, database)
+  const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
+  if (!isId) return `its key "${column.name}" is ${column.type}, which is no id`
+  return isSecret(column.name) ? `its key "${column.name}" is a secret` : { column, kind }
+}
+
+/** What is known of all tables. */
+export interface Tables {
+  readonly database: CatalogConnection['database']
+  /** The names and keys of those that become collections, by their tables. */
+  readonly served: ReadonlyMap<string, CollectionName & TableKey>
+}
+
+/** Describes a table that has a key. */
+export function describeTable(
+  table: FoundTable,
+  named: CollectionName & TableKey,
+  tables: Tables,
+): DescribedTable {
+  const { column: keyColumn, kind: keyKind } = named
+  const dates = findDates(table, tables.database)
+  const bounds = findBounds(table.checks)
+  const boundsOf = ({ name }: FoundColumn) => bounds.get(name.toLowerCase())
+  const kinds = new Map(
+    table.columns.map(each => [each.name, findKind(each, tables.database, boundsOf(each))]),
+  )
+  const names = new Names()
+  for (const taken of ['id', ...dates.keys()]) names.give(taken)
+  const properties = new Map<string, string>()
+  const columns = new Map<string, DescribedMapping>()
+  const fields = new Map<string, DescribedRole>()
+  const leftOut: string[] = []
+  const notes: string[] = []
+  const propertyOf = new Map<string, string>()
+  const take = (property: string, { name }: FoundColumn) => {
+    propertyOf.set(name, property)
+    const own = property === name ? undefined : name
+    const form = kinds.get(name)?.form
+    if (own !== undefined || form !== undefined) columns.set(property, { name: own, form })
+  }
+  // Of a view that cannot be written all is read-only.
+  const isWritten = !table.isView || !keyColumn.generated
+  const isKeyReference = table.references.some(each => each.columns.join() === keyColumn.name)
+  take('id', keyColumn)
+  const id = findId(keyKind, isKeyReference)
+  if (id === 'text') {
+    const { schema } = describeColumn({ ...keyColumn, notNull: true, preset: undefined }, keyKind)
+    properties.set('id', schema)
+  }
+  for (const [property, column] of dates) take(property, column)
+  let takesCreates = !(isKeyReference && id === 'integer')
+  if (!takesCreates) notes.push('Its id is the id of another table, which no create can choose.')
+  for (const column of table.columns) {
+    if (propertyOf.has(column.name) || column.name === '') continue
+    const kind = kinds.get(column.name)
+    const isHidden = isSecret(column.name) && kind?.kind === 'string' && !kind.labels
+    if (!kind || (isHidden && column.generated)) {
+      leftOut.push(`${column.name} (${kind ? 'a secret' : column.type || 'no type'})`)
+      if (isUnfilled(column) && !table.fills) takesCreates = false
+      continue
+    }
+    const property = nameProperty(column.name, names)
+    take(property, column)
+    const described = describeColumn(column, kind, boundsOf(column), !table.isView)
+    properties.set(property, described.schema)
+    if (isHidden) fields.set(property, 'writeOnly')
+    else if (kind.kind === 'date-time' && isUnset(column) && isWritten) fields.set(property, 'now')
+    else if (described.isReadOnly && isWritten) fields.set(property, 'readOnly')
+  }
+  const listed = { table, propertyOf, fields, kinds }
+  // The store makes the other ids: they are no fields of the schema.
+  const references = listReferences(listed, tables).filter(
+    ({ property }) => property !== 'id' || id === 'text',
+  )
+  return {
+    ...{ name: named.name, itemName: named.itemName },
+    ...{ table, id, properties, columns, fields, references },
+    isLocal: [...propertyOf.keys()].some(each => kinds.get(each)?.isLocal),
+    hasDates: dates.size > 0,
+    ...listIndexes(listed, references, notes),
+    operations: table.isView
+      ? ['list', 'count', 'read']
+      : takesCreates
+        ? undefined
+        : ['list', 'count', 'read', 'replace', 'patch', 'delete'],
+    leftOut,
+    notes,
+  }
+}
+
+/** Whether a create must give a value. */
+const isUnfilled = ({ notNull, preset, generated }: FoundColumn) =>
+  notNull && preset === undefined && !generated
+
+/** Whether a column is the date of a create, which the program alone sets. */
+const isUnset = (column: FoundColumn) => isUnfilled(column) && CREATED.test(column.name)
+
+function findId({ kind, schema }: ColumnKind, isReference: boolean): DescribedTable['id'] {
+  if (kind === 'integer') return 'integer'
+  return schema === 'z.guid()' && !isReference ? 'uuid' : 'text'
+}
+
+const CREATED =
+  /^(?:created|inserted)(?:_?at|_?on|_?date|_?time)?$|^(?:date|time)_?created$|^create_?(?:date|time)$/i
+const UPDATED =
+  /^(?:updated|modified|changed)(?:_?at|_?on|_?date|_?time)?$|^(?:date|time)_?(?:updated|modified)$|^(?:last_?)?(?:update|modified)(?:_?date|_?time|_?at)?$/i
+
+/** Finds the two dates that the server sets, if the table has both. */
+function findDates({ columns, isView }: FoundTable, database: CatalogConnection['database']) {
+  const isTime = (each: FoundColumn) =>
+    !each.generated &&
+    findKind(each, database)?.kind === 'date-time' &&
+    // Its texts would sort before those of the server.
+    (database === 'postgres' || each.preset === undefined || findKind(each, database)?.form)
+  const times = isView ? [] : columns.filter(isTime)
+  const created = times.find(({ name }) => CREATED.test(name))
+  const updated = times.find(({ name }) => UPDATED.test(name))
+  return new Map(
+    created && updated
+      ? [
+          ['created_at', created],
+          ['updated_at', updated],
+        ]
+      : [],
+  )
+}
+
+/** What the sets of a table are read of. */
+interface ListedTable {
+  readonly table: FoundTable
+  readonly propertyOf: ReadonlyMap<string, string>
+  readonly fields: ReadonlyMap<string, DescribedRole>
+  readonly kinds: ReadonlyMap<string, ColumnKind | undefined>
+}
+
+function listReferences(
+  { table, propertyOf, fields, kinds }: ListedTable,
+  { served }: Tables,
+): DescribedReference[] {
+  const found = new Map<string, DescribedReference>()
+  for (const { columns, table: target, to, onDelete } of table.references) {
+    const [column = '', ...others] = columns
+    const other = served.get(target)
+    const property = propertyOf.get(column)
+    const isKey = to.length === 0 || to.join() === other?.column.name
+    if (!other || !isKey || others.length > 0 || property === undefined) continue
+    if (fields.get(property) === 'writeOnly' || kinds.get(column)?.kind !== other.kind.kind)
+      continue
+    found.set(property, { property, collection: other.name, onDelete })
+  }
+  // In the order of the properties.
+  return [...propertyOf.values()].flatMap(property => found.get(property) ?? [])
+}
+
+/** Lists the sets of columns that have an index; those that a declaration cannot say become notes. */
+function listIndexes(
+  { table, propertyOf, fields, kinds }: ListedTable,
+  references: readonly DescribedReference[],
+  notes: string[],
+) {
+  const unique: string[][] = []
+  const indexes: string[][] = []
+  const has = (set: readonly string[]) => (other: readonly string[]) => other.join() === set.join()
+  for (const { unique: isUnique, columns, where, text } of table.indexes) {
+    const set = columns.map(each => (each === null ? '' : (propertyOf.get(each) ?? '')))
+    const isPlain = columns.every(
+      (each, at) =>
+        each !== null &&
+        set[at] !== '' &&
+        fields.get(set[at] ?? '') !== 'writeOnly' &&
+        !/^(?:json|list)$/.test(kinds.get(each)?.kind ?? ''),
+    )
+    if (isUnique && (!isPlain || where !== null))
+      notes.push(`Unique in the database: ${findDefinition(text) ?? columns.join(', ')}.`)
+    const isKey =
+      set.length === 1 &&
+      (set[0] === 'id' || references.some(({ property }) => property === set[0]))
+    if (!isPlain || where !== null || set.join() === 'id') continue
+    if (isUnique && !unique.some(has(set))) unique.push(set)
+    else if (!isKey && !indexes.some(has(set)) && !unique.some(has(set))) indexes.push(set)
+  }
+  return { unique, indexes: indexes.filter(set => !unique.some(has(set))) }
+}
+
+/** Takes the columns and the condition out of an index as SQL: `(slug) WHERE (deleted_at IS NULL)`. */
+function findDefinition(text: string | null): string | undefined {
+  const from = text?.indexOf('(') ?? -1
+  return from < 0 ? undefined : text?.slice(from)
+}

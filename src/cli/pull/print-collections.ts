@@ -1,0 +1,191 @@
+// A module with a collection for each table, of what the catalog says: names, values and comments, never code.
+import { IDEMPOTENCY, LOG, SEQUENCES } from '../../sql/databases/table-names.ts'
+import { readDeclared } from '../../sql/table/column-types.ts'
+import { printName, printNote, printQuoted } from '../output/source-text.ts'
+import type { CatalogConnection } from './connect.ts'
+import {
+  type DescribedMapping,
+  type DescribedRole,
+  type DescribedTable,
+  describeTable,
+  findKey,
+  type LeftOut,
+  type Tables,
+} from './describe-table.ts'
+import type { FoundTable } from './found-tables.ts'
+import { Names, nameCollection } from './names.ts'
+
+/** What the store keeps beside the tables. */
+const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
+/** Tables of migrations. */
+const INTERNAL =
+  /^(?:_prisma_migrations|schema_migrations|ar_internal_metadata|django_migrations|_{0,2}drizzle_migrations|knex_migrations(?:_lock)?|flyway_schema_history|migrations|strapi_migrations\w*|typeorm_metadata)$/
+
+const ROLES: Readonly<Record<DescribedRole, string>> = {
+  readOnly: "'readOnly'",
+  writeOnly: "'writeOnly'",
+  now: '{ readOnly: () => new Date().toISOString() }',
+}
+
+const WIDTH = 100
+
+/** Prints the module. @param tables as the database has them, in the order to print. */
+export function printCollections(
+  tables: readonly FoundTable[],
+  connection: Pick<CatalogConnection, 'database' | 'driver' | 'file'>,
+): string {
+  const { database } = connection
+  const names = new Names()
+  const leftOut: LeftOut[] = []
+  const served = new Map<
+    string,
+    Tables['served'] extends ReadonlyMap<string, infer T> ? T : never
+  >()
+  for (const table of tables) {
+    const own = table.name.replace(/^.*\./, '')
+    if (OWN.includes(own)) continue
+    const key = INTERNAL.test(own)
+      ? 'other programs keep their state there'
+      : findKey(table, database)
+    if (typeof key === 'string') leftOut.push({ table, reason: key })
+    else served.set(table.name, { ...nameCollection(own, names), ...key })
+  }
+  const described = tables.flatMap(table => {
+    const named = served.get(table.name)
+    return named ? [describeTable(table, named, { database, served })] : []
+  })
+  const isLocal = described.some(each => each.isLocal)
+  const collections = described.map(({ name }) => name)
+  return [
+    printHead(connection, isLocal),
+    ...described.map(printCollection),
+    leftOut.map(({ table, reason }) => printNote(`${table.name} is left out: ${reason}.`)).join(''),
+    `export const api = defineApi({\n  collections: ${printShort(`{ ${collections.join(', ')} }`, collections, '  ')},\n})\n`,
+  ]
+    .filter(part => part !== '')
+    .join('\n')
+}
+
+const HEAD = `// The tables of a database as collections. \`npx rest-conventions pull\` printed them; they are yours to change.
+// \`npx rest-conventions pull --diff <this file>\` shows what has changed in the database.
+// There are no \`schemes\`: everybody may do everything.
+`
+
+function printHead(
+  { database, driver, file }: Pick<CatalogConnection, 'database' | 'driver' | 'file'>,
+  isLocal: boolean,
+) {
+  const options = `{ db, table: name, columns, version: false, create: 'records'${isLocal ? ", timezone: 'UTC'" : ''} }`
+  const zone = isLocal ? ', and its times without a zone are UTC' : ''
+  const table = `/** A table that was there before: it has no column for versions${zone}. */
+const table = (name: string, columns?: TableMappingOptions['columns']) =>
+  sqlStore(${options})
+`
+  const api = "import { defineApi, defineCollection } from 'rest-conventions'\n"
+  if (database === 'postgres')
+    return `${HEAD}import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+${api}import { preparePostgres, reuseStatements, sqlStore, type TableMappingOptions } from 'rest-conventions/sql'
+import { z } from 'zod'
+
+const connectionString = process.env.DATABASE_URL
+const pool = preparePostgres(new pg.Pool({ connectionString, connectionTimeoutMillis: 5000 }))
+const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
+
+${table}`
+  const path = printQuoted(file ?? '')
+  const [from, wrap, open] =
+    driver === 'node:sqlite'
+      ? ["import { DatabaseSync } from 'node:sqlite'\n", 'nodeSqlite', `new DatabaseSync(${path})`]
+      : ['', 'reuseStatements', `new Database(${path})`]
+  const own = driver === 'node:sqlite' ? '' : `import Database from '${driver}'\n`
+  return `${HEAD}${from}${own}import { Kysely, SqliteDialect } from 'kysely'
+${api}import { ${wrap === 'nodeSqlite' ? 'nodeSqlite, prepareSqlite' : 'prepareSqlite, reuseStatements'}, sqlStore, type TableMappingOptions } from 'rest-conventions/sql'
+import { z } from 'zod'
+
+const database = ${wrap}(${open})
+const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
+await prepareSqlite(db)
+
+${table}`
+}
+
+function printCollection(described: DescribedTable): string {
+  const { name, itemName, table, columns, id, properties, operations } = described
+  const schema = [...properties].map(([property, text]) => `    ${printName(property)}: ${text},\n`)
+  const mapped = [...columns].map(
+    ([property, column]) => `${printName(property)}: ${printMapping(column)}`,
+  )
+  const store = [printQuoted(table.name), ...(mapped.length > 0 ? [printObject(mapped)] : [])]
+  const fields = [...described.fields].map(
+    ([property, role]) => `${printName(property)}: ${ROLES[role]}`,
+  )
+  const lines: readonly (readonly [string, string | false | undefined])[] = [
+    ['name', printQuoted(name)],
+    ['itemName', itemName !== undefined && printQuoted(itemName)],
+    ['description', table.comment !== undefined && printQuoted(table.comment)],
+    ['schema', schema.length > 0 ? `z.object({\n${schema.join('')}  })` : 'z.object({})'],
+    ['store', `table(${store.join(', ')})`],
+    ['id', id === 'integer' && "'integer'"],
+    ['ordered', id === 'uuid' && 'false'],
+    ['timestamps', !described.hasDates && 'false'],
+    ['operations', operations && printList(operations.map(printQuoted))],
+    ['references', printReferences(described)],
+    ['unique', printSets(described.unique)],
+    ['indexes', printSets(described.indexes)],
+    ['fields', fields.length > 0 && printObject(fields)],
+  ]
+  const printed = lines.map(([option, text]) => (text ? `  ${option}: ${text},\n` : ''))
+  return `${printNotes(described)}export const ${name} = defineCollection({\n${printed.join('')}})\n`
+}
+
+/** Prints what `columns` says of a property: a name alone, if it does not read as a type. */
+function printMapping({ name, form }: DescribedMapping): string {
+  if (form === undefined && name !== undefined && !('type' in readDeclared(name)))
+    return printQuoted(name)
+  const parts = [
+    ...(name === undefined ? [] : [`name: ${printQuoted(name)}`]),
+    ...(form === undefined ? [] : [`type: ${printQuoted(form)}`]),
+  ]
+  return `{ ${parts.join(', ')} }`
+}
+
+function printNotes({ notes, references, table, leftOut }: DescribedTable): string {
+  const others = references
+    .filter(({ onDelete }) => onDelete.startsWith('set '))
+    .map(
+      ({ property, onDelete }) =>
+        `A deletion that would ${onDelete} ${property} in the database is refused here.`,
+    )
+  const own = [
+    ...(table.isView ? ['A view: it is only read.'] : []),
+    ...(leftOut.length > 0 ? [`Left out: ${leftOut.join(', ')}.`] : []),
+  ]
+  return [...own, ...notes, ...others].map(note => printNote(note)).join('')
+}
+
+function printReferences({ references }: DescribedTable): string | false {
+  const parts = references.map(({ property, collection, onDelete }) => {
+    const cascade = `{ collection: ${printQuoted(collection)}, onDelete: 'cascade' }`
+    return `${printName(property)}: ${onDelete === 'cascade' ? cascade : printQuoted(collection)}`
+  })
+  return parts.length > 0 && printObject(parts)
+}
+
+function printSets(sets: readonly (readonly string[])[]): string | false {
+  const parts = sets.map(set => {
+    const names = set.map(printQuoted)
+    return names.length === 1 ? (names[0] ?? '') : `[${names.join(', ')}]`
+  })
+  return parts.length > 0 && printList(parts)
+}
+
+const printObject = (parts: readonly string[]) => printShort(`{ ${parts.join(', ')} }`, parts, '  ')
+const printList = (parts: readonly string[]) => printShort(`[${parts.join(', ')}]`, parts, '  ')
+
+/** Prints parts on one line, or each on its own if that would be long. */
+function printShort(line: string, parts: readonly string[], indent: string): string {
+  if (line.length + 2 * indent.length + 12 <= WIDTH) return line
+  const lines = parts.map(part => `${indent}  ${part},\n`).join('')
+  return `${line.charAt(0)}\n${lines}${indent}${line.charAt(line.length - 1)}`
+}
