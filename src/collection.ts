@@ -41,6 +41,7 @@ import { checkObjectSchema } from './schema/accepted.ts'
 import { type BinaryForm, toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, isFilterable } from './schema/fields.ts'
 import { buildValidator } from './schema/validate.ts'
+import { validateChanged } from './schema/validate-changed.ts'
 import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers/create-handlers.ts'
 import { toKeyedStore } from './store/keyed-store.ts'
@@ -250,7 +251,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     blobs,
     contents: addContentPlaces(keyedStore, fields, blobs),
     binary,
-    validator: buildValidator(schema),
+    validator: buildItemValidator(options, fieldAccess !== undefined),
     store: keyedStore,
     defaultLimit,
     maxLimit,
@@ -292,6 +293,16 @@ function checkOperatorNames(name: string, fields: Fields, above = ''): void {
     )
     if (field.properties) checkOperatorNames(name, field.properties, `${above}${property}.`)
   }
+}
+
+function buildItemValidator({ name, schema, checks }: Declaration, hasViews: boolean) {
+  const strict = buildValidator(schema)
+  if (checks !== 'changed') return strict
+  assertValid(
+    !hasViews,
+    `${name}: checks: 'changed' cannot stand with read and write rules in fields. Leave one of them out.`,
+  )
+  return validateChanged(name, schema, strict)
 }
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }

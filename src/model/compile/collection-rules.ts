@@ -73,6 +73,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   idField: oneOf('id', 'identifier'),
   ordered: BOOLEAN,
   timestamps: BOOLEAN,
+  checks: oneOf('all', 'changed'),
   sort: FIELDS,
   defaultLimit: wholeFrom(1),
   maxLimit: wholeFrom(1),

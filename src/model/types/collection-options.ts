@@ -33,6 +33,12 @@ export interface PlainOptions {
   readonly ordered?: boolean | undefined
   /** Whether items have `created_at` and `updated_at`. Default true. */
   readonly timestamps?: boolean | undefined
+  /**
+   * Which issues refuse a change. `'changed'` leaves out those of properties that the write does not touch, if the stored item
+   * has them too: for rows that are older than the schema. Issues of the whole item count. Not with read and write rules in
+   * `fields`. Default `'all'`.
+   */
+  readonly checks?: 'all' | 'changed' | undefined
   /** How many items a page has if the request has no `limit`. Default 25. */
   readonly defaultLimit?: number | undefined
   /** The most items of a page. Default 100. */
