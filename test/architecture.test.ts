@@ -58,6 +58,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   kysely: /^sql\//,
   '@aws-sdk/client-s3': /^s3\//,
   '@tanstack/query-core': /^client\/tanstack-query\.ts$/,
+  // The module of a user, which a command runs.
+  '(computed)': /^cli\/check-rows\.ts$/,
   jose: /^auth\/bearer-jwt\.ts$/,
 }
 

@@ -13,6 +13,7 @@ export const STORES: readonly string[] = named([
   'batch/by-filter',
   'batch/model',
   'blobs/lost-connection',
+  'cli/check-rows',
   'cli/pull',
   'client/lossy',
   'concurrency',

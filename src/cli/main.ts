@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The commands of the package, such as `npx rest-conventions types https://api.example > api.ts`.
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { CommandError } from './output/command-error.ts'
 import { printTypes } from './print-types.ts'
@@ -33,10 +34,24 @@ const USAGE = `Usage: npx rest-conventions <command>
 
   types <source>       the types of an API, for clients in another repository
   pull [<database>]    the tables of a database as collections
+  check-rows <module>  the rows that the schemas of an API refuse
   help <command>       how to use one of them
 `
 
-const HELP: Readonly<Record<string, string>> = { types: TYPES, pull: PULL }
+const CHECK_ROWS = `Usage: npx rest-conventions check-rows <module> [<collection>]
+
+Prints the ids of the items that the schema of their collection refuses, each
+with what is wrong. It reads one item after another, and changes nothing. It
+ends with 1 if there are any.
+
+<module> is a file that exports an API, such as collections.ts.
+`
+
+const HELP: Readonly<Record<string, string>> = {
+  types: TYPES,
+  pull: PULL,
+  'check-rows': CHECK_ROWS,
+}
 
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
@@ -47,20 +62,34 @@ const OPTIONS = {
 /** @returns what goes to the standard output. @throws CommandError */
 async function run(args: readonly string[]): Promise<string> {
   const { values, positionals } = readArguments(args)
-  const [command = '', source, ...others] = positionals
+  const [command = '', source, name, ...others] = positionals
   const help = Object.hasOwn(HELP, command) ? HELP[command] : undefined
   if (values.help) return help ?? USAGE
   if (command === 'help')
     return (source !== undefined && Object.hasOwn(HELP, source) && HELP[source]) || USAGE
-  if (!help || others.length > 0) throw new CommandError(help ?? USAGE)
+  const isLong = name !== undefined && command !== 'check-rows'
+  if (!help || isLong || others.length > 0) throw new CommandError(help ?? USAGE)
+  const hasOptions = values.schema !== undefined || values.diff !== undefined
+  if (command === 'check-rows') {
+    if (source === undefined || hasOptions) throw new CommandError(CHECK_ROWS)
+    const { checkRows } = await import('./check-rows.ts')
+    const refused = await checkRows({ path: source, collection: name }, printLine)
+    if (refused > 0) process.exitCode = 1
+    return ''
+  }
   if (command === 'types') {
-    if (source === undefined || values.schema || values.diff) throw new CommandError(TYPES)
+    if (source === undefined || hasOptions) throw new CommandError(TYPES)
     return printTypes(await readDocument(source, process.env[TOKEN]?.trim() || undefined))
   }
   const database = source ?? process.env.DATABASE_URL
   if (!database) throw new CommandError(PULL)
   const { pull } = await import('./pull/pull.ts')
   return pull({ source: database, schema: values.schema, diff: values.diff })
+}
+
+/** Prints a line, and waits where the output is slow. */
+function printLine(line: string): unknown {
+  return process.stdout.write(line) || once(process.stdout, 'drain')
 }
 
 function readArguments(args: readonly string[]) {
