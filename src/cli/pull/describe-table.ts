@@ -60,15 +60,17 @@ export function findKey(
   database: CatalogConnection['database'],
 ): TableKey | string {
   if (name === '' || name.split('.').length > 2) return 'a store takes no such name'
-  if (key.length > 1)
-    return `its key has several columns: ${key.join(', ')}. Give it a column of its own for an id`
   const single = (each: FoundIndex) =>
     each.unique && each.where === null && each.columns.length === 1 ? [each.columns[0]] : []
-  const chosen = isView ? ['id'] : [...key, ...indexes.flatMap(single)]
+  const chosen = isView ? ['id'] : key.length === 1 ? key : indexes.flatMap(single)
   const column = chosen
     .map(each => columns.find(({ name: own }) => own === each))
     .find(each => each && (isView || key.length === 1 || each.notNull))
-  if (!column) return isView ? 'it has no column "id"' : 'it has no key of one column'
+  if (!column) {
+    if (isView) return 'it has no column "id"'
+    const others = key.length > 1 ? `: ${key.join(', ')}` : ''
+    return `it has no key of one column${others}. Add a column for an id`
+  }
   const kind = findKind(column, database)
   const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
   if (!isId) return `its key "${column.name}" is ${column.type}, which is no id`
