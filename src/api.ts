@@ -352,7 +352,7 @@ function checkStores(collections: ReadonlyMap<string, CollectionDefinition>): vo
   for (const { name, store } of collections.values()) {
     assertValid(
       !owners.has(store),
-      `${owners.get(store)} and ${name} have the same store: give each its own store, or their items are one list`,
+      `${owners.get(store)} and ${name} share one store. Create a store for each collection.`,
     )
     owners.set(store, name)
   }

@@ -313,7 +313,7 @@ function buildShape(options: Declaration): Shape {
   const chosen = fieldsOf(schema, 'input').get(idField)
   assertValid(
     !chosen || chosen.kind === 'string',
-    `${name}: an id that clients choose must be a text; for counted ids leave it out and say id: 'integer'`,
+    `${name}: an id that clients choose must be a string; for counted ids leave it out and say id: 'integer'`,
   )
   assertValid(
     !chosen || options.id !== 'integer',

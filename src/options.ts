@@ -9,6 +9,8 @@ export interface Rule {
   readonly fits: (value: unknown) => boolean
   /** Whether the option is required. Default false. */
   readonly needed?: boolean
+  /** What each element, or the value of each property, must be: a message names the one that is not. */
+  readonly each?: Rule
 }
 
 /** A rule for each option, so that none is forgotten. */
@@ -68,16 +70,20 @@ export function either(wanted: string, ...rules: readonly Rule[]): Rule {
 }
 
 /** An array of at least so many values that fit a rule. */
-export function listOf({ wanted, fits }: Rule, min = 0): Rule {
+export function listOf(each: Rule, min = 0): Rule {
+  const { wanted, fits } = each
   return {
+    each,
     wanted: `an array${min > 0 ? ` of at least ${min}` : ''}, each ${wanted}`,
     fits: value => Array.isArray(value) && value.length >= min && value.every(fits),
   }
 }
 
 /** An object whose properties all fit a rule. */
-export function recordOf({ wanted, fits }: Rule): Rule {
+export function recordOf(each: Rule): Rule {
+  const { wanted, fits } = each
   return {
+    each,
     wanted: `an object, each property ${wanted}`,
     fits: value => isObject(value) && Object.values(value).every(fits),
   }
@@ -103,18 +109,28 @@ export function checkOptions(
   options: object,
   rules: Readonly<Record<string, Rule>>,
 ): void {
-  if (!isObject(options)) throw new TypeError(`${where} must be an object, not ${show(options)}`)
+  if (!isObject(options))
+    throw new TypeError(`${where} needs an object of options, not ${show(options)}`)
   for (const name of isPlain(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(rules, name)) continue
     const names = Object.keys(rules)
     const hint = suggestion(name, names) || `. Options: ${names.join(', ')}`
     throw new TypeError(`${where}: unknown option "${name}"${hint}`)
   }
-  for (const [name, { wanted, fits, needed }] of Object.entries(rules)) {
+  for (const [name, rule] of Object.entries(rules)) {
     const value: unknown = Reflect.get(options, name)
-    if (value === undefined ? !needed : fits(value)) continue
-    throw new TypeError(`${where}: ${name} must be ${wanted}, not ${show(value)}`)
+    if (value === undefined ? !rule.needed : rule.fits(value)) continue
+    throw new TypeError(`${where}: ${describeWrong(name, rule, value)}`)
   }
+}
+
+/** Says what does not fit: the element or the property itself, as deep as the rule knows. */
+function describeWrong(at: string, { wanted, each }: Rule, value: unknown): string {
+  if (each && typeof value === 'object' && value !== null)
+    for (const [key, part] of Object.entries(value))
+      if (!each.fits(part))
+        return describeWrong(Array.isArray(value) ? `${at}[${key}]` : `${at}.${key}`, each, part)
+  return `${at} must be ${wanted}, not ${show(value)}`
 }
 
 /** @throws TypeError with the message, where a declaration is not as it must be. */

@@ -174,8 +174,8 @@ describe('a TypeError of a collection', () => {
       { search: { fold: true } as never },
       /cars, search: fields must be an array of at least 1, each a string/,
     ],
-    ['a unique set of nothing', { unique: [[]] }, /unique must be .*not empty, not \[\[\]\]/],
-    ['an index of nothing', { indexes: [[]] }, /indexes must be .*not empty, not \[\[\]\]/],
+    ['a unique set of nothing', { unique: [[]] }, /unique\[0\] must be .*not empty, not \[\]/],
+    ['an index of nothing', { indexes: [[]] }, /indexes\[0\] must be .*not empty, not \[\]/],
     [
       'ids both counted and chosen',
       { id: 'integer', schema: other(z.object({ id: z.string() })) },
@@ -229,7 +229,11 @@ describe('a TypeError for what the types refuse', () => {
       { middleware: [] },
       /unknown option "middleware"\. Options: name, schema, store,/,
     ],
-    ['an unknown operation', { operations: ['lst'] }, /operations must be .*"list", .*\["lst"\]/],
+    [
+      'an unknown operation',
+      { operations: ['lst'] },
+      /operations\[0\] must be "list", .* not "lst"/,
+    ],
     ['an unknown count', { total: 'exakt' }, /"exact", "estimated" or "none", not "exakt"/],
     ['an unknown form', { binary: 'nested' }, /binary must be "flat" or "object"/],
     [
@@ -271,7 +275,7 @@ describe('a TypeError for what the types refuse', () => {
     [
       'an action that is a function',
       { actions: { buy() {} } },
-      /^cars, the action buy must be an object, not a function$/,
+      /^cars, the action buy needs an object of options, not a function$/,
     ],
   ]
   it.each(cases)('%s', (_, options, message) => {
@@ -287,15 +291,19 @@ describe('a TypeError for what the types refuse', () => {
       /defineApi: unknown option "scheme"; did you mean "schemes"\?/,
     ],
     ['no collections', { collections: undefined }, /either collections or versions/],
-    ['a version that is none', { collections: undefined, versions: [[]] }, /each an object/],
+    [
+      'a version that is none',
+      { collections: undefined, versions: [[]] },
+      /versions\[0\] must be an object, not \[\]/,
+    ],
     ['what is no collection', { collections: [{}] }, /collections must be .* by defineCollection/],
-    ['a format by its name', { formats: ['json'] }, /formats must be .* a format, such as json/],
+    ['a format by its name', { formats: ['json'] }, /formats\[0\] must be a format, such as json/],
     ['an unknown option of cors', { cors: { origin: '*' } }, /cors: .*did you mean "origins"\?/],
     ['an origin alone', { cors: { origins: 'http://a' } }, /origins must be "\*", a list/],
     [
       'a scheme whose headers are none',
       { schemes: [{ ...basic({ verify: () => undefined }), name: 'Own', headers: ['*'] }] },
-      /the scheme Own: headers must be an array, each the name of a header, .* not \["\*"\]/,
+      /the scheme Own: headers\[0\] must be the name of a header, .* not "\*"/,
     ],
     [
       'a limit of no requests',
@@ -340,7 +348,7 @@ describe('a TypeError of an api', () => {
         const collections = [collection({ store }), collection({ name: 'models', store })]
         defineApi({ collections })
       },
-      /cars and models have the same store: .* each its own store/,
+      /cars and models share one store. Create a store for each/,
     ],
     [
       'a parent that is not there',
@@ -361,7 +369,7 @@ describe('a TypeError of an api', () => {
         const numbered = collection({ name: 'cars', parents: { number: 'models' } })
         defineApi({ collections: [models, numbered] })
       },
-      /cars: "number" is z\.int\(\), but .* models is a text; declare z\.string\(\)/,
+      /cars: "number" is z\.int\(\), but .* models is a string; declare z\.string\(\)/,
     ],
     ['a parent, alone', () => collection(child).fetch, /its parent "models" is not/],
     [
@@ -469,7 +477,7 @@ test.each<[string, () => unknown, string]>([
   ['a collection', () => Reflect.apply(defineCollection, null, []), 'A collection'],
   ['an api', () => Reflect.apply(defineApi, null, []), 'defineApi'],
 ])('nothing is no declaration of %s', (_, define, what) => {
-  expect(define).toThrow(new TypeError(`${what} must be an object, not undefined`))
+  expect(define).toThrow(new TypeError(`${what} needs an object of options, not undefined`))
 })
 
 test.each<[string, unknown]>([

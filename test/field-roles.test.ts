@@ -647,11 +647,7 @@ describe('a TypeError', () => {
       /no property of the schema: "model.name"/,
     ],
     ['of the id', { fields: { id: 'immutable' } }, /no property of the schema: "id"/],
-    [
-      'of an unknown role',
-      { fields: { name: 'hidden' } },
-      /fields must be an object, each property "readOnly"/,
-    ],
+    ['of an unknown role', { fields: { name: 'hidden' } }, /fields\.name must be "readOnly"/],
     [
       'of a wrong function',
       { fields: { name: { readOnly: 1 } } },
@@ -688,7 +684,7 @@ describe('a TypeError', () => {
       { fields: { auhtor: 'immutable' } },
       /users: fields names no property of the schema: "auhtor"/,
     ],
-    ['of an owner that is no text', { owner: 'views' }, /the owner "views" must be a text/],
+    ['of an owner that is no text', { owner: 'views' }, /the owner "views" must be a string/],
     [
       'of an owner with a role',
       { owner: 'author', fields: { author: 'readOnly' } },

@@ -115,7 +115,9 @@ describe('messages', () => {
 
   test.each([[{ required: 5 }], [{ required: null }]])('%j is refused', messages => {
     // Wrong on purpose.
-    expect(() => make(messages as unknown as Messages)).toThrow(/messages must be .* a function/)
+    expect(() => make(messages as unknown as Messages)).toThrow(
+      /messages\.required must be .* a function/,
+    )
   })
 })
 

@@ -64,7 +64,7 @@ test.each<[string, object, RegExp]>([
   [
     'bearerJwt',
     { ...jwt, algorithms: ['HS256'] },
-    /algorithms must be an array .* not \["HS256"\]/,
+    /algorithms\[0\] must be "RS256", .* not "HS256"/,
   ],
   ['bearerJwt', { ...jwt, tolerance: -1 }, /tolerance must be a number from 0, not -1/],
   ['bearerJwt', { ...jwt, tolerence: 5 }, /unknown option "tolerence"; did you mean "tolerance"/],
@@ -81,7 +81,7 @@ test.each<[string, object, RegExp]>([
     { accept: 'image/*' },
     /^blob: accept must be an array, each a media type, such as image/,
   ],
-  ['blob', { accept: ['png'] }, /each a media type, such as image\/\*, not \["png"\]$/],
+  ['blob', { accept: ['png'] }, /accept\[0\] must be a media type, such as image\/\*, not "png"$/],
   ['blob', { maxSize: 1 }, /^blob: unknown option "maxSize"\. Options: accept, inlineBelow$/],
   ['blob', { inlineBelow: -1 }, /^blob: inlineBelow must be a number of bytes from 0, not -1$/],
   ['fileBlobs', { folder: '' }, /^fileBlobs: folder must be a string that is not empty, not ""$/],

@@ -460,7 +460,7 @@ describe('a TypeError', () => {
     [
       'of no collection',
       { references: { car_id: 7 } },
-      /references must be an object, each property a collection, or \{/,
+      /references\.car_id must be a collection, or \{.* not 7/,
     ],
   ])('%s', (_what, options, message) => {
     const define = () =>

@@ -20,3 +20,8 @@ export interface Untyped extends Omit<Declaration, 'schema' | 'actions'> {
 export function defineUntyped(options: Untyped): Collection {
   return defineCollection(options as never)
 }
+
+/** Calls a function as JavaScript may: with anything. */
+export function callUntyped<T>(call: (...words: never[]) => T, ...words: unknown[]): T {
+  return call(...(words as never[]))
+}

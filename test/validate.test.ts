@@ -263,7 +263,7 @@ describe('a message says what would be right', () => {
       'a must be a multiple of 5',
     ],
     ['a fraction', z.object({ a: z.int() }), { a: 1.5 }, 'a must be a whole number'],
-    ['a number for a text', text, { name: 5 }, 'name must be a text'],
+    ['a number for a text', text, { name: 5 }, 'name must be a string'],
     ['a text for a switch', z.object({ a: z.boolean() }), { a: 'x' }, 'a must be true or false'],
     ['a text for a list', z.object({ a: z.array(z.int()) }), { a: 'x' }, 'a must be a list'],
     ['a text for an object', z.object({ m: text }), { m: 'x' }, 'm must be an object'],

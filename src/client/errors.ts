@@ -35,14 +35,14 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 
   constructor(what: string, cause?: unknown) {
-    super(`No answer${what}`, { cause })
+    super(`No response${what}`, { cause })
   }
 }
 
 /** Creates the error for what no api of this library answers. It is final: nothing is sent again for it. */
 export function notAnAnswer(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
-  message = `Status ${status}: not an answer of this api`,
+  message = `Status ${status}, ${headers.get('content-type')}: not of this API. Is the URL right?`,
 ): HttpError {
   return new HttpError({ status, errors: [{ message, code: status }], headers })
 }

@@ -85,6 +85,9 @@ async function toAnswer<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof HttpError
       ? error
-      : new ConnectionError(`: ${Object(error).message}`, error)
+      : new ConnectionError(
+          `: ${Object(Object(error).cause).message || Object(error).message}`,
+          error,
+        )
   }
 }

@@ -99,10 +99,11 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number, pa
   } catch (error) {
     if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
     // V8's message quotes the input: only its position is repeated.
-    const end = /end of JSON/.test(String(error)) ? text.length : undefined
-    const position = /position (\d+)/.exec(String(error))?.[1] ?? end
-    const where = position === undefined ? '' : ` (at character ${position})`
-    throw invalidJson(`The body is not valid JSON${where}`)
+    const position = /position (\d+)/.exec(String(error))?.[1]
+    const lines = text.slice(0, Number(position)).split('\n')
+    const at = ` at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+    const ended = /end of JSON/.test(String(error)) ? ': it ends too early' : ''
+    throw invalidJson(`The body is not valid JSON${position === undefined ? ended : at}`)
   }
   checkExact(text, path)
   // Without a backslash no text holds U+0000 or half of a surrogate pair.

@@ -94,7 +94,9 @@ function apply(work: PatchWork, operation: Json, at: number): void {
       break
     case 'test':
       if (sameJson(copy(read(work, path, at), work), requireValue(operation, at))) break
-      throw conflict(`Operation ${at}: the value at ${printPointer(path)} is another`)
+      throw conflict(
+        `Operation ${at} (test): the value at ${printPointer(path)} is not the given one. Read the item again.`,
+      )
     default:
       throw malformed(`Operation ${at} needs an op: add, remove, replace, move, copy or test`)
   }

@@ -235,11 +235,13 @@ export function evaluateRead(
 }
 
 /** Builds the 412 of a failed precondition. */
-export function preconditionFailed({ ifMatch }: Preconditions): HttpError {
+export function preconditionFailed({ ifMatch, ifNoneMatch }: Preconditions): HttpError {
   // To read again would not help: the client would get the same weak tag.
   const weak = ifMatch && ifMatch !== '*' && ifMatch.every(tag => tag.weak)
   const message = weak
     ? 'If-Match never matches a weak tag, W/"…". A proxy that compresses may have weakened the ETag.'
-    : 'The item is not in the state that the request requires. Read it again, then decide.'
+    : !ifMatch && ifNoneMatch
+      ? 'If-None-Match does not hold: the item exists already.'
+      : 'The item has changed since you read it. Read it again and repeat your change.'
   return new HttpError(412, [{ message, type: 'precondition_failed' }])
 }

@@ -60,7 +60,7 @@ const ORIGIN_SYNTAX = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$|^null$/
 
 /** An origin as browsers send it: lower case, without the default port. */
 const ORIGIN: Rule = {
-  wanted: 'an origin',
+  wanted: 'an origin such as https://app.example, without a slash or path at its end',
   fits: value =>
     typeof value === 'string' &&
     ORIGIN_SYNTAX.test(value) &&
@@ -70,6 +70,7 @@ const ORIGIN: Rule = {
 const RULES: Rules<CorsOptions> = {
   origins: {
     wanted: '"*", a list of origins, such as https://app.example, or a function',
+    each: ORIGIN,
     fits: value => value === '*' || listOf(ORIGIN).fits(value) || FUNCTION.fits(value),
   },
   credentials: BOOLEAN,

@@ -34,7 +34,9 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
       `Only a POST can stand for another method. This is ${method} with ${METHOD_PARAMETER}=${show(name)}.`,
     )
   if (name === 'GET' || name === 'HEAD')
-    throw invalidOverride(`A POST cannot stand for ${name}. Send ${name} itself.`)
+    throw invalidOverride(
+      `${METHOD_PARAMETER} may be POST, PUT, PATCH or DELETE. Send a ${name} request for ${name}.`,
+    )
   // Not the name in upper case: a long s becomes an S there.
   if (overrides.every(each => /^post$/i.test(each))) return method
   if (!OVERRIDES.has(name))

@@ -222,7 +222,7 @@ class WhereReader {
     if (values.length > 1 && !takesSeveral(found.operator))
       return this.#add(at, `${at} takes one value, not a list`, 'invalid_value')
     if (!values.every(isScalar)) {
-      const message = `${at} must be a text, number, boolean or list of them. For items without a value write {"exists":false}`
+      const message = `${at} must be a string, number, boolean or list of them. For items without a value write {"exists":false}`
       return this.#add(at, message, 'invalid_value')
     }
     // As in a program: one of no values matches nothing, none of no values everything.

@@ -73,6 +73,20 @@ export type Fields = ReadonlyMap<string, Field>
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** What to use for the parameters of other libraries. */
+const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
+  [
+    /^(?:page|per_?page|page_?size|skip|start|size)$/i,
+    'Use limit and offset, or follow the Link header.',
+  ],
+  [/^(?:order|order_?by|ordering)$/i, 'Use sort, such as sort=-created_at.'],
+  [/^(?:q|query|search)$/i, 'Search at /search, if the collection has a search.'],
+  [/^(?:select|only|columns)$/i, 'Use fields, such as fields=id.'],
+  [/^_?(?:expand|populate|embed)$/i, 'Use include, such as include=model.'],
+  [/^filters?$/i, 'Filter by a field, such as color=red, or by where.'],
+  [/^(?:by|group_?by)$/i, 'Count by groups at /count, if the collection has groups.'],
+]
+
 /**
  * Creates the issue of a parameter that names an unknown field.
  * @param others which other names are allowed there.
@@ -85,7 +99,9 @@ export function unknownField(
 ): Issue {
   const near = nearest(name, [...listPaths(fields), ...others])
   const what = others.size > 0 ? 'query parameter' : 'field'
-  const rest = others.size > 0 ? `. Use a field name or one of: ${[...others].join(', ')}` : ''
+  const [, meant = `Use a field name or one of: ${[...others].join(', ')}`] =
+    MEANT.find(([names]) => names.test(name)) ?? []
+  const rest = others.size > 0 ? `. ${meant}` : ''
   const hint = near === undefined ? rest : `: did you mean ${near}?`
   const message = `Unknown ${what} ${JSON.stringify(name.slice(0, 64))}${hint}`
   return { message, field, type: 'unknown_field' }
@@ -144,14 +160,14 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
 
 /** Descriptions of the values of a kind, for messages. */
 const DESCRIPTIONS: Readonly<Record<Exclude<Kind, 'union'>, string>> = {
-  string: 'a text',
+  string: 'a string',
   any: 'any value',
   number: 'a number',
   integer: 'a whole number',
   boolean: 'true or false',
   date: 'a date such as 2026-01-31',
   'date-time': 'a date and time such as 2026-01-31T12:00:00Z',
-  array: 'a text',
+  array: 'a string',
   object: 'an object',
   record: 'an object of named values',
   blob: 'a file',

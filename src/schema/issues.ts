@@ -90,7 +90,7 @@ function describeIssue(issue: z.core.$ZodIssue, field: Field | undefined): strin
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',

@@ -49,6 +49,7 @@ export async function alterTableSql<Database>(
   shape: Shape,
   options: SqlStoreOptions<Database>,
 ): Promise<string[]> {
+  if (!options?.db) throw new TypeError('alterTableSql needs { db }: your Kysely')
   const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
   const database = DATABASES[name]
   const mapping = new TableMapping(shape, database, options)

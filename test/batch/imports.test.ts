@@ -234,7 +234,7 @@ describe('refused', () => {
     'a wrong line': [
       'application/x-ndjson',
       '\n{"color":"red"}\n\n{"color":7}\n',
-      { field: '1.color', message: /^Line 4: color must be a text/ },
+      { field: '1.color', message: /^Line 4: color must be a string/ },
     ],
   }
   it.each(Object.entries(cases))('%s', async (_name, [type, body, issue]) => {

@@ -61,7 +61,7 @@ test('an error of no field is of the form, and no error response is thrown', asy
   const lost = await failed(
     createClient<typeof api>('http://127.0.0.1:1', { retries: 0 }).cars.read(1),
   )
-  expect(() => fieldErrors(lost)).toThrow('No answer')
+  expect(() => fieldErrors(lost)).toThrow('No response')
   expect(() => fieldErrors(undefined)).toThrow()
 })
 

@@ -120,7 +120,7 @@ test.each<[number, string, unknown, string, string]>([
   [400, 'not valid JSON', '{', JSON_TYPE, 'cars'],
   [400, 'The body is empty', '', JSON_TYPE, 'cars'],
   [400, 'must be an object of parameters', [], JSON_TYPE, 'cars'],
-  [400, 'price must be a text, number', { price: null }, JSON_TYPE, 'cars'],
+  [400, 'price must be a string, number', { price: null }, JSON_TYPE, 'cars'],
   [400, 'Unknown query parameter \\"colour\\"', { colour: 'red' }, JSON_TYPE, 'cars'],
   [400, 'where.or.0.price', { where: { or: [{ price: 'x' }] } }, JSON_TYPE, 'cars'],
   [400, 'price[lt] is no field', { 'price[lt]': [null] }, JSON_TYPE, 'cars'],

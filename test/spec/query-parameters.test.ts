@@ -504,13 +504,7 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ['limt=5', [['limt', 'unknown_field', 'Unknown query parameter "limt": did you mean limit?']]],
   [
     'page_size=2',
-    [
-      [
-        'page_size',
-        'unknown_field',
-        '"page_size". Use a field name or one of: fields, sort, offset,',
-      ],
-    ],
+    [['page_size', 'unknown_field', '"page_size". Use limit and offset, or follow the Link']],
   ],
   ['model.name.first=x', [['model.name.first', 'unknown_field', 'Unknown query parameter']]],
   ['__proto__=1', [['__proto__', 'unknown_field', 'Unknown query parameter']]],

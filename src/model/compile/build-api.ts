@@ -67,7 +67,7 @@ export const POLICY_RULES: Rules<Policies> = {
   health: BOOLEAN,
   serverTiming: BOOLEAN,
   onError: FUNCTION,
-  messages: recordOf(either('a text or a function', TEXT, FUNCTION)),
+  messages: recordOf(either('a string or a function', TEXT, FUNCTION)),
 }
 
 /**

@@ -100,7 +100,7 @@ export function buildFieldRoles(
     const field = requireProperty('owner', owner.field)
     assertValid(
       field.kind === 'string' && !Object.hasOwn(fields, owner.field),
-      `${name}: the owner "${owner.field}" must be a text, and have no role in fields: it is read-only`,
+      `${name}: the owner "${owner.field}" must be a string, and have no role in fields: it is read-only`,
     )
     const compute = ({ principal }: FieldContext) => principal?.id
     readOnly.set(owner.field, { compute, empty: emptyValue(field) })

@@ -118,7 +118,7 @@ function relateField(
   )
   const { kind } = shape.identity
   const [wanted, what] =
-    kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a text']
+    kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a string']
   const own = field.kind === 'integer' ? 'z.int()' : 'z.string()'
   assertValid(
     own === wanted,

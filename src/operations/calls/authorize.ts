@@ -110,25 +110,56 @@ export function noSuchPath(context: Caller): HttpError {
   const hint = meant
     ? `: did you mean ${mount}${api.prefix}${meant}?`
     : '. The root lists the collections.'
-  const message = `Nothing exists at ${JSON.stringify((mount + own).slice(0, 128))}${hint}`
+  const message =
+    describeBelow(context, own) ??
+    `Nothing exists at ${JSON.stringify((mount + own).slice(0, 128))}${hint}`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
+}
+
+/** Says what is wrong at a list or an item: an extension, or an id that is no number. */
+function describeBelow(context: Caller, path: string): string | undefined {
+  const named = findNamed(context, path)
+  const collection = named?.known.find(({ name }) => name === named.given)
+  const [, , id, extension] =
+    /^([^/.]*)(?:\/([^/.]*))?(?:\.(\w{1,16}))?$/.exec(named?.own ?? '') ?? []
+  if (!collection || (id === undefined && extension === undefined)) return undefined
+  const { name, itemName } = collection
+  const extensions = context.api.formats.flatMap(format =>
+    format.write ? format.extensions.slice(0, 1) : [],
+  )
+  if (extension !== undefined && !extensions.includes(extension))
+    return `${name} has no format "${extension}". Use ${extensions.map(each => `.${each}`).join(', ')}.`
+  return id && collection.shape.identity.kind === 'integer' && !/^\d+$/.test(id)
+    ? `No ${itemName} has the id ${JSON.stringify(id.slice(0, 64))}: ids are whole numbers.`
+    : undefined
+}
+
+/** Splits a path into its version and what follows, with the collections that this client's root lists there. */
+function findNamed(context: Caller, path: string) {
+  const { prefix, defaultVersion, versions } = context.api
+  if (!path.startsWith(`${prefix}/`) || !context.can(undefined, 'describe')) return undefined
+  const below = path.slice(prefix.length + 1)
+  const [first = ''] = below.split(/[/.]/, 1)
+  const version = versions.find(({ name }) => name === first)
+  const own = version ? below.slice(first.length + 1) : below
+  const [given = ''] = own.split(/[/.]/, 1)
+  const { collections } = version ?? defaultVersion
+  const known = [...collections.values()].filter(each => isKnown(context, each))
+  return { version, own, given, known }
 }
 
 /** Finds the path of the collection that was meant: without its version, or misspelt. Only of those that this client's root lists. */
 function findMeant(context: Caller, path: string): string | undefined {
-  const { prefix, formats, defaultVersion, versions } = context.api
-  if (!path.startsWith(`${prefix}/`) || !context.can(undefined, 'describe')) return undefined
-  const [first = '', second] = path.slice(prefix.length + 1).split(/[/.]/, 2)
-  const version = versions.find(({ name }) => name === first)
-  const { collections } = version ?? defaultVersion
-  const known = [...collections.values()].filter(each => isKnown(context, each))
-  const given = (version ? second : first) ?? ''
+  const { formats, defaultVersion } = context.api
+  const named = findNamed(context, path)
+  if (!named) return undefined
+  const { version, given, known } = named
   const name =
     nearest(
       given,
       known.map(each => each.name),
     ) ?? ''
-  const collection = collections.get(name)
+  const collection = known.find(each => each.name === name)
   // What is not there is below it.
   if (!collection || (name === given && (version ?? defaultVersion.name === ''))) return undefined
   return printPath({ kind: 'collection', version: version ?? defaultVersion, collection }, formats)

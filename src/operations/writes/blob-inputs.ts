@@ -65,7 +65,7 @@ async function receiveContent(
       return context.uploads?.put(name, { name: undefined, type, content: oneChunk(bytes) })
     }
     case 'url': {
-      const message = `${name} must have its own address. Other addresses are not fetched.`
+      const message = `${name}_url must be the URL that this API returned for the ${name}. The server does not fetch other URLs: upload the file instead.`
       return fail(message, 'foreign_address')
     }
     case 'record': {

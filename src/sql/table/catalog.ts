@@ -243,7 +243,7 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
 }
 
 const HELD: Readonly<Partial<Record<Kind, string>>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   date: 'a date',
   'date-time': 'a date and time',
@@ -253,7 +253,7 @@ const NOT_ADDABLE =
   ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
 
 const HOLDS: Readonly<Record<ColumnType, string>> = {
-  text: 'a text',
+  text: 'a string',
   integer: 'a whole number',
   real: 'a number',
   boolean: 'a boolean',

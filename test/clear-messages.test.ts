@@ -1,0 +1,230 @@
+// Each message names the value that is wrong and what to do: for clients, for those who declare, for those who call.
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../src/client/index.ts'
+import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../src/index.ts'
+import { alterTableSql } from '../src/sql/index.ts'
+import { callUntyped, defineUntyped } from './untyped.ts'
+
+const schema = z.object({ color: z.string(), price: z.number() })
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function makeApi() {
+  const store = memoryStore()
+  const cars = defineCollection({ name: 'cars', schema, store, id: 'integer' })
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+  })
+  const secrets = defineCollection({
+    name: 'secrets',
+    schema,
+    store: memoryStore(),
+    id: 'integer',
+    hideExistence: true,
+    access: { default: ['spy'] },
+  })
+  const scheme = {
+    name: 'None',
+    challenge: () => 'None',
+    authenticate: async () => ({ id: 'ann' }),
+  }
+  const api = defineApi({ version: 2, collections: { cars, photos, secrets }, schemes: [scheme] })
+  await api.collection(cars).create({ color: 'red', price: 6500 })
+  return api
+}
+
+/** Sends a request, and gives the first message with its status and type. */
+async function ask(path: string, init: RequestInit = {}) {
+  const api = await makeApi()
+  const response = await api.fetch(new Request(`https://api.example${path}`, init))
+  const { errors } = (await response.json()) as { errors: { message: string; type: string }[] }
+  return [response.status, errors[0]?.type, errors[0]?.message]
+}
+
+describe('a parameter of other libraries names the one that is meant', () => {
+  const PAGED = 'Use limit and offset, or follow the Link header.'
+  test.each([
+    ['page', PAGED],
+    ['per_page', PAGED],
+    ['pageSize', PAGED],
+    ['skip', PAGED],
+    ['order', 'Use sort, such as sort=-created_at.'],
+    ['q', 'Search at /search, if the collection has a search.'],
+    ['search', 'Search at /search, if the collection has a search.'],
+    ['select', 'Use fields, such as fields=id.'],
+    ['expand', 'Use include, such as include=model.'],
+    ['populate', 'Use include, such as include=model.'],
+    ['filter', 'Filter by a field, such as color=red, or by where.'],
+    ['by', 'Count by groups at /count, if the collection has groups.'],
+  ])('%s', async (name, hint) => {
+    const message = `Unknown query parameter "${name}". ${hint}`
+    expect(await ask(`/v2/cars?${name}=1`)).toEqual([400, 'unknown_field', message])
+  })
+})
+
+describe('a path below a collection says what is wrong', () => {
+  test.each([
+    ['/v2/cars.pdf', 'cars has no format "pdf". Use .json, .xml, .csv, .ndjson.'],
+    ['/v2/cars/1.pdf', 'cars has no format "pdf". Use .json, .xml, .csv, .ndjson.'],
+    ['/v2/cars/0x1', 'No car has the id "0x1": ids are whole numbers.'],
+    ['/v2/secrets/0x1', 'Nothing exists at "/v2/secrets/0x1". The root lists the collections.'],
+    ['/v2/secrets.pdf', 'Nothing exists at "/v2/secrets.pdf". The root lists the collections.'],
+    ['/v2/nothing', 'Nothing exists at "/v2/nothing". The root lists the collections.'],
+  ])('%s', async (path, message) => {
+    expect(await ask(path)).toEqual([404, 'no_such_path', message])
+  })
+})
+
+test.each<[string, string, RequestInit, number, string]>([
+  [
+    'a stale If-Match',
+    '/v2/cars/1',
+    { method: 'PATCH', headers: { ...JSON_TYPE, 'if-match': '"x.json"' }, body: '{"price":1}' },
+    412,
+    'The item has changed since you read it. Read it again and repeat your change.',
+  ],
+  [
+    'an old If-Unmodified-Since',
+    '/v2/cars/1',
+    {
+      method: 'PATCH',
+      headers: { ...JSON_TYPE, 'if-unmodified-since': 'Mon, 01 Jan 2001 00:00:00 GMT' },
+      body: '{"price":1}',
+    },
+    412,
+    'The item has changed since you read it. Read it again and repeat your change.',
+  ],
+  [
+    'If-None-Match of what is there',
+    '/v2/cars/1',
+    {
+      method: 'PUT',
+      headers: { ...JSON_TYPE, 'if-none-match': '*' },
+      body: '{"color":"a","price":1}',
+    },
+    412,
+    'If-None-Match does not hold: the item exists already.',
+  ],
+  [
+    'a foreign URL of a file',
+    '/v2/photos',
+    { method: 'POST', headers: JSON_TYPE, body: '{"photo_url":"https://evil.example/x"}' },
+    400,
+    'photo_url must be the URL that this API returned for the photo. The server does not fetch other URLs: upload the file instead.',
+  ],
+  [
+    'a test of a JSON Patch',
+    '/v2/cars/1',
+    {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json-patch+json' },
+      body: '[{"op":"test","path":"/price","value":1}]',
+    },
+    409,
+    'Operation 0 (test): the value at "/price" is not the given one. Read the item again.',
+  ],
+  [
+    'a comma too many',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"color":"red",\n"price":1,,}' },
+    400,
+    'The body is not valid JSON at line 2, column 11',
+  ],
+  [
+    'a body that ends',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"color":' },
+    400,
+    'The body is not valid JSON: it ends too early',
+  ],
+  [
+    'a number for a string',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"color":7,"price":1}' },
+    400,
+    'color must be a string',
+  ],
+  [
+    'GET by _method',
+    '/v2/cars',
+    { method: 'POST', body: new URLSearchParams({ _method: 'GET' }) },
+    400,
+    '_method may be POST, PUT, PATCH or DELETE. Send a GET request for GET.',
+  ],
+])('%s', async (_, path, init, status, message) => {
+  const [answered, , said] = await ask(path, init)
+  expect([answered, said]).toEqual([status, message])
+})
+
+const declare = (options: object) => () =>
+  defineUntyped({ name: 'cars', schema, store: memoryStore(), ...options })
+const define = (options: unknown) => () => callUntyped(defineApi, options)
+const cars = defineCollection({ name: 'cars', schema, store: memoryStore() })
+const vans = defineCollection({ name: 'vans', schema, store: memoryStore() })
+
+test.each<[string, () => unknown, string]>([
+  ['no options', define(undefined), 'defineApi needs an object of options, not undefined'],
+  [
+    'a role that does not exist',
+    declare({ fields: { color: 'hidden' } }),
+    `cars: fields.color must be "readOnly", "writeOnly" or "immutable", { readOnly: ({ principal }) => … } or { read: ['staff'], write: ['staff'] }, not "hidden"`,
+  ],
+  [
+    'an origin with a slash',
+    define({
+      collections: { cars },
+      cors: { origins: ['https://a.example', 'https://b.example/'] },
+    }),
+    'cors: origins[1] must be an origin such as https://app.example, without a slash or path at its end, not "https://b.example/"',
+  ],
+  [
+    'an operation that does not exist',
+    declare({ operations: ['list', 'update'] }),
+    'cars: operations[1] must be',
+  ],
+  [
+    'a client without a URL',
+    () => callUntyped(createClient, undefined),
+    'createClient needs a whole URL, such as https://api.example, not undefined',
+  ],
+])('at definition: %s', (_, declared, message) => {
+  expect(declared).toThrow(TypeError)
+  expect(declared).toThrow(message)
+})
+
+test('two collections on one store', () => {
+  const store = memoryStore()
+  const [one, two] = ['one', 'two'].map(name => defineCollection({ name, schema, store }))
+  expect(define({ collections: [one, two] })).toThrow(
+    new TypeError('one and two share one store. Create a store for each collection.'),
+  )
+  expect(vans.name).toBe('vans')
+})
+
+test('alterTableSql without a database', async () => {
+  await expect(callUntyped(alterTableSql, cars.shape)).rejects.toThrow(
+    new TypeError('alterTableSql needs { db }: your Kysely'),
+  )
+})
+
+describe('in the client', () => {
+  test('a relative URL outside a browser', () => {
+    expect(() => createClient('/api')).toThrow(
+      new TypeError('createClient needs a whole URL, such as https://api.example, not /api'),
+    )
+  })
+
+  test('a page in place of JSON', async () => {
+    const headers = { 'content-type': 'text/html' }
+    const client = createClient<Awaited<ReturnType<typeof makeApi>>>('https://api.example', {
+      version: 2,
+      fetch: async () => new Response('<html>', { headers }),
+    })
+    await expect(client.cars.read(1)).rejects.toThrow(
+      'Status 200, text/html: not of this API. Is the URL right?',
+    )
+  })
+})
