@@ -21,6 +21,7 @@ import {
 import { harden, shutDown } from '../../src/node/index.ts'
 import { REQUEST_CHANNEL, RESPONSE_CHANNEL } from '../../src/server/events.ts'
 import { sqlStore } from '../../src/sql/index.ts'
+import { DiskFullError, UnavailableError } from '../../src/store/errors.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
 import { fetchChecked } from '../handlers.ts'
 import { newFile } from '../stores/sqlite.ts'
@@ -242,6 +243,32 @@ describe('Server-Timing', () => {
     )
     expect((await fetch('/cars?limit=x')).headers.get('server-timing')).toContain('work;dur=')
     expect((await (await make()).fetch('/cars')).headers.get('server-timing')).toBeNull()
+  })
+})
+
+describe('onError', () => {
+  async function fail(error: unknown) {
+    const kinds: string[] = []
+    const { fetch } = await make({
+      onError: (_, { kind }) => kinds.push(kind),
+      storeOf: (_, store) => ({ ...store, list: () => Promise.reject(error) }),
+    })
+    const { status } = await fetch('/cars')
+    return [status, kinds]
+  }
+  test.each([
+    ['a bug', new Error('no such column'), 500, 'bug'],
+    ['a database that is away', new UnavailableError('gone'), 503, 'dependency'],
+    ['a full disk', new DiskFullError(), 503, 'dependency'],
+    ['a service behind an action', new HttpError(502, 'The printer is off'), 502, 'dependency'],
+    [
+      'too much work',
+      new HttpError(503, [{ message: 'busy', type: 'overloaded' }]),
+      503,
+      'overload',
+    ],
+  ])('is told that %s is a matter of its kind', async (_what, error, status, kind) => {
+    expect(await fail(error)).toEqual([status, [kind]])
   })
 })
 

@@ -91,6 +91,11 @@ export interface Policies {
 
 /** A failure that was answered with a 5xx, or that of an `after` hook, for `onError`. */
 export interface Failure {
+  /**
+   * Who has to look at it: `bug` for a failure of the program or of ours, `dependency` for a store or service that cannot be
+   * reached or has no room, `overload` for more work than the server takes.
+   */
+  readonly kind: 'bug' | 'dependency' | 'overload'
   /** The id that the client can quote: the one in the message of a 500, else `requestId`. */
   readonly reference: string
   readonly error: HttpError

@@ -1,6 +1,7 @@
 // What `onError` of an api is called with.
 import { randomUUID } from 'node:crypto'
-import { HttpError, internalError } from '../../errors.ts'
+import { type ErrorType, HttpError, internalError } from '../../errors.ts'
+import type { Failure } from '../../model/types/policies.ts'
 import type { CallContext } from './context.ts'
 
 type FailedCall = Pick<CallContext, 'api' | 'request'> & { requestId?: string | undefined }
@@ -15,7 +16,20 @@ export function reportFailure(
   reference = requestId,
   error = thrown instanceof HttpError ? thrown : internalError(thrown, reference),
 ): void {
-  const tell = async () => api.onError(thrown, { reference, error, request, requestId })
+  const failure = { kind: findKind(error), reference, error, request, requestId }
+  const tell = async () => api.onError(thrown, failure)
   // A failing log may fail neither the answer nor the process.
   tell().catch(() => {})
+}
+
+const OVERLOADED: ReadonlySet<string | undefined> = new Set<ErrorType>([
+  'contended',
+  'overloaded',
+  'work_too_slow',
+])
+
+/** Says who has to look at a failure. An outage is then not a page for each of its 503s. */
+function findKind({ status, errors: [first] }: HttpError): Failure['kind'] {
+  if (status < 502 || status > 504) return 'bug'
+  return OVERLOADED.has(first?.type) ? 'overload' : 'dependency'
 }
