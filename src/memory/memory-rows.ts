@@ -128,14 +128,20 @@ export class MemoryRows implements Rows {
       this.#time = now
       this.#date = new Date(now).toISOString()
     }
-    const { createdAt } = this.#shape
+    const { createdAt, updatedAt } = this.#shape
     const created = String((old && createdAt && old[createdAt]) || this.#date)
     const item = Object.freeze(assemble(this.#shape, id, values, created, this.#date, copyFrozen))
     // Versions never come again: the prefix is of this store, the count of this process.
     this.#prefix ??= createVersion().slice(0, 8)
     const version = `${this.#prefix}${(this.#written++).toString(36)}`
-    // With `printed` all rows have one hidden class.
-    return { id, item, version, updatedAt: now, printed: undefined }
+    // With `printed` all rows have one hidden class. Items without dates have none here either, as in a table.
+    return {
+      id,
+      item,
+      version,
+      updatedAt: updatedAt === undefined ? undefined : now,
+      printed: undefined,
+    }
   }
 
   /** Reserves the unique values of a row in place of those of its old item. */

@@ -219,7 +219,8 @@ class ScannedRows implements Rows {
     const created = String((shape.createdAt && before?.item[shape.createdAt]) || date)
     const item = assemble(shape, id, structuredClone(values), created, date)
     for (const unique of this.#uniques) unique.check(item, id)
-    const row: Stored = { id, item, version: createVersion(), updatedAt: now }
+    const updatedAt = shape.updatedAt === undefined ? undefined : now
+    const row: Stored = { id, item, version: createVersion(), updatedAt }
     this.restore(row)
     return row
   }

@@ -58,9 +58,6 @@ class Side {
     const url = `http://cars.test${path}`
     if (path === undefined || !URL.canParse(url) || new URL(url).href !== url) return undefined
     if (method === 'TRACE') return undefined
-    // They have no dates of their own: in memory the store knows when they changed, and a table does not.
-    if (path.includes('/logs') && Object.keys(headers).some(name => name.endsWith('Since')))
-      return undefined
     const text = body === undefined ? undefined : this.#say(body, path)
     const said = Object.entries(headers).map(([name, text]) => [
       name,
