@@ -1,6 +1,7 @@
 // PATCH and DELETE of a collection: all items that match a filter are changed or deleted, or none. The filter is judged,
 // and each item checked, within one transaction.
 
+import type { Json } from '../../base/values.ts'
 import { type AnyIssue, HttpError, type Issue } from '../../errors.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { cutTagsToVersions, evaluate } from '../../http/conditional.ts'
@@ -11,27 +12,19 @@ import { INCLUDE } from '../../query/include.ts'
 import { listParameters } from '../../query/list-parameters.ts'
 import { isAlways } from '../../query/related.ts'
 import type { ParsedQuery } from '../../query.ts'
-import { KeptError } from '../../store/errors.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
 import { copyCall } from '../calls/derive-call.ts'
-import { runInTransaction } from '../calls/run-transaction.ts'
-import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { chooseTotalMode } from '../reads/list.ts'
 import { printPageTag } from '../reads/page.ts'
 import { prepareQuery } from '../reads/prepare-query.ts'
 import { compileReaders } from '../reads/readers.ts'
 import { listFiles } from './blob-inputs.ts'
-import { deleteAllDoomed } from './enforce-references.ts'
-import { keepAnswer, runOncePerKey } from './idempotency-key.ts'
 import { requireBody, requireMergePatch, withBodyIssues } from './input.ts'
-import { type ItemIssue, locateKept, type Many, runEach } from './many.ts'
-import { compileItems } from './plan-items.ts'
-import { requireAllReferences } from './references-of-many.ts'
+import { compileWrites } from './plan.ts'
 import { VARY_PREFER } from './results.ts'
-import { storeAll, storeInSets } from './store-many.ts'
-import { WriteState } from './write-state.ts'
+import { type ItemIssue, type Many, WriteState } from './write-state.ts'
 
 /** Compiles `PATCH /<collection>` or `DELETE`. Its filters are those of the list. */
 export function compileByFilter(
@@ -91,20 +84,71 @@ export async function writeByFilter(
   query: ParsedQuery,
 ): Promise<OperationResult> {
   if (operation === 'patchMany') requireChanges(call)
-  const work = async (key?: string) => {
-    const count = await runInTransaction(call, call.transaction, running => {
-      const inner = copyCall(call, { transaction: running })
-      const run = () => writeMatching(inner, operation, query, key)
-      // What fails is undone alone in a transaction that goes on, unless hooks have written before.
-      const { before, after } = call.target.collection.hooks
-      return call.transaction && before.size + after.size === 0 ? run() : running.run(run)
-    })
-    return buildResult(call, count)
+  return compileWrites(call.target.collection)[operation](
+    call,
+    new FilteredItems(call, operation, query),
+  )
+}
+
+/** The items that match a filter. */
+class FilteredItems implements Many {
+  items: readonly WriteState[] = []
+  readonly texts: readonly string[]
+  readonly #call: OperationContext
+  readonly #operation: FilterOperation
+  readonly #query: ParsedQuery
+
+  constructor(call: OperationContext, operation: FilterOperation, query: ParsedQuery) {
+    this.#call = call
+    this.#operation = operation
+    this.#query = query
+    this.texts = call.parameters.map(({ raw }) => raw)
   }
-  if (call.idempotencyKey === undefined) return work()
-  const texts = call.parameters.map(({ raw }) => raw)
-  // `writeMatching` has kept the count.
-  return runOncePerKey(call, work, answer => buildResult(call, Number(Object(answer)[0])), texts)
+
+  async find({ call }: WriteState): Promise<WriteState[]> {
+    const { target } = call
+    const operation = ITEM_OPERATIONS[this.#operation]
+    const selection = await prepareQuery(copyCall(call, { operation: 'list' }), this.#query)
+    await requireUnchangedList(call, selection)
+    const found = await findMatching(call, selection)
+    return found.map(current => {
+      const { id } = current
+      const own = copyCall(call, { operation, target: { ...target, kind: 'item', id } })
+      return Object.assign(new WriteState(own), { body: call.body?.value, current })
+    })
+  }
+
+  locate(issues: readonly ItemIssue[]): AnyIssue[] {
+    const { name, itemName } = this.#call.target.collection
+    const groups = new Map<string, { readonly issue: AnyIssue; readonly ids: Id[] }>()
+    for (const { at, issue } of issues) {
+      const key = JSON.stringify(issue)
+      const group = groups.get(key) ?? { issue, ids: [] }
+      groups.set(key, group)
+      group.ids.push(this.items[at]?.current?.id ?? '')
+    }
+    return [...groups.values()].map(({ issue, ids }) => {
+      const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ''
+      const named = `${ids.slice(0, MAX_NAMED).join(', ')}${more}`
+      return {
+        ...issue,
+        message: `${issue.message} (${ids.length === 1 ? itemName : name} ${named})`,
+      }
+    })
+  }
+
+  toAnswer({ length }: readonly Stored[]): Json[] {
+    return [length]
+  }
+
+  buildResult({ length }: readonly Stored[]): OperationResult {
+    return buildResult(this.#call, length)
+  }
+
+  replay(answer: Json): OperationResult {
+    // `toAnswer` has made it.
+    return buildResult(this.#call, Number(Object(answer)[0]))
+  }
 }
 
 /**
@@ -127,65 +171,11 @@ function requireChanges(call: OperationContext): void {
   throw new HttpError(400, [{ message, field: file, type: 'unexpected_file' }])
 }
 
+/** How many items a message names: of issues that are alike one stands for all. */
+const MAX_NAMED = 3
+
 /** The operation of each item. */
 const ITEM_OPERATIONS = { patchMany: 'patch', deleteMany: 'delete' } as const
-
-/** Does all within the transaction of a call, and keeps the answer of its key. @returns the number of items. */
-async function writeMatching(
-  call: OperationContext,
-  operation: FilterOperation,
-  query: ParsedQuery,
-  key: string | undefined,
-): Promise<number> {
-  const { target, transaction } = call
-  const { collection } = target
-  const selection = await prepareQuery(copyCall(call, { operation: 'list' }), query)
-  await requireUnchangedList(call, selection)
-  const found = await findMatching(call, selection)
-  const name = ITEM_OPERATIONS[operation]
-  const body = call.body?.value
-  const writes = found.map(current => {
-    const { id } = current
-    const own = copyCall(call, { operation: name, target: { ...target, kind: 'item', id } })
-    return Object.assign(new WriteState(own), { body, current })
-  })
-  const steps = compileItems(collection)[name]
-  const many: Many = { call, writes, steps, locate: issues => nameItems(many, issues) }
-  try {
-    await withBodyIssues(call.body?.issues, () => runEach(many, steps.check, false))
-    if (collection.hooks.before.has(name)) await requireAllReferences(many, transaction)
-    await runEach(many, steps.complete, false)
-    const running = transaction as RunningTransaction // `copyCall` has set it
-    const store = name === 'patch' ? storeChanges : deleteItems
-    await storeAll(many, running, () => store(many, running))
-    await runEach(many, steps.end, true)
-    if (key !== undefined) await keepAnswer(call, transaction, key, [found.length])
-    return found.length
-  } finally {
-    for (const write of writes) await write.call.discardUploads()
-  }
-}
-
-function storeChanges(many: Many, transaction: RunningTransaction): Promise<void> {
-  const { call } = many
-  return storeInSets(many, transaction, (store, set) => {
-    const changes = set.flatMap(({ current, values }) =>
-      current && values ? { before: current, update: values } : [],
-    )
-    return store.write(changes, call.storeOptions)
-  })
-}
-
-async function deleteItems(many: Many, transaction: RunningTransaction): Promise<void> {
-  const { call, writes } = many
-  const items = writes.flatMap(({ current }) => current ?? [])
-  try {
-    await deleteAllDoomed(new WriteState(call, transaction), items)
-  } catch (error) {
-    throw error instanceof KeptError ? locateKept(many, error, error.at ?? 0) : error
-  }
-  for (const write of writes) write.stored = write.current
-}
 
 /**
  * Finds the items that match, in the order of their ids.
@@ -237,29 +227,6 @@ async function requireUnchangedList(call: OperationContext, selection: ParsedQue
   if (evaluate(cutTagsToVersions(preconditions), method, current) === 'proceed') return
   const message = `The list is not as the request requires, or the tag is of a part of it. Read it again, with limit=${maxLimit}, then decide.`
   throw new HttpError(412, [{ message, type: 'precondition_failed' }])
-}
-
-/** How many items a message names. */
-const MAX_NAMED = 3
-
-/** Names the items of issues: of those that are alike one stands for all. */
-function nameItems({ call, writes }: Many, issues: readonly ItemIssue[]): AnyIssue[] {
-  const { name, itemName } = call.target.collection
-  const groups = new Map<string, { readonly issue: AnyIssue; readonly ids: Id[] }>()
-  for (const { at, issue } of issues) {
-    const key = JSON.stringify(issue)
-    const group = groups.get(key) ?? { issue, ids: [] }
-    groups.set(key, group)
-    group.ids.push(writes[at]?.current?.id ?? '')
-  }
-  return [...groups.values()].map(({ issue, ids }) => {
-    const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ''
-    const named = `${ids.slice(0, MAX_NAMED).join(', ')}${more}`
-    return {
-      ...issue,
-      message: `${issue.message} (${ids.length === 1 ? itemName : name} ${named})`,
-    }
-  })
 }
 
 function buildResult(call: OperationContext, count: number): OperationResult {

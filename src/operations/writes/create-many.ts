@@ -2,7 +2,7 @@
 
 import { getValue } from '../../base/paths.ts'
 import { type Item, isObject, type Json } from '../../base/values.ts'
-import { type AnyIssue, HttpError } from '../../errors.ts'
+import type { AnyIssue } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import { isWithin } from '../../schema/json-size.ts'
@@ -10,106 +10,67 @@ import type { Id, Stored } from '../../store/store.ts'
 import { MAX_SET, takesArrays } from '../../store/writes.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
 import { copyCall } from '../calls/derive-call.ts'
-import { isVisible, requireParent } from '../calls/items.ts'
+import { isVisible } from '../calls/items.ts'
 import { toProgramItem } from '../calls/program-items.ts'
 import { selectReadableFields, toReadable } from '../calls/represent.ts'
-import { runInTransaction } from '../calls/run-transaction.ts'
-import type { RunningTransaction } from '../calls/running-transaction.ts'
-import { keepAnswer, runOncePerKey, toReadableAnswer } from './idempotency-key.ts'
-import { choosesId, withBodyIssues } from './input.ts'
-import { type ItemIssue, type Many, runEach } from './many.ts'
+import { toReadableAnswer } from './idempotency-key.ts'
+import { choosesId } from './input.ts'
 import { compileWrites } from './plan.ts'
-import { compileItems } from './plan-items.ts'
-import { refuseIfMatch } from './preconditions.ts'
-import { requireAllReferences } from './references-of-many.ts'
 import { addReturnApplied, VARY_PREFER } from './results.ts'
-import { storeAll, storeInSets } from './store-many.ts'
-import { WriteState } from './write-state.ts'
+import { type ItemIssue, type Many, WriteState } from './write-state.ts'
 
 /** Compiles `POST /<collection>`: an array is created as a whole where the store has transactions. */
 export function compileCreate(collection: CollectionDefinition): Perform {
-  const { create } = compileWrites(collection)
+  const { create, createMany } = compileWrites(collection)
   if (!takesArrays(collection.store)) return create
-  return call =>
-    Array.isArray(call.body?.value) ? createMany(call, call.body.value) : create(call)
+  return call => {
+    const bodies = call.body?.value
+    return Array.isArray(bodies) ? createMany(call, new ArrayItems(call, bodies)) : create(call)
+  }
 }
 
-async function createMany(
-  call: OperationContext,
-  bodies: readonly Json[],
-): Promise<OperationResult> {
-  const { arrayItems } = call.api.limits
-  const { collection } = call.target
-  await requireParent(call)
-  refuseIfMatch({ call })
-  if (bodies.length > arrayItems) {
-    const message = `An array may have at most ${arrayItems} items, not ${bodies.length}. Send several.`
-    throw new HttpError(413, [{ message, type: 'too_many_items' }])
+/** The items of an array. */
+class ArrayItems implements Many {
+  items: readonly WriteState[] = []
+  readonly #call: OperationContext
+  readonly #bodies: readonly Json[]
+
+  constructor(call: OperationContext, bodies: readonly Json[]) {
+    this.#call = call
+    this.#bodies = bodies
   }
-  const steps = compileItems(collection).create
-  const locate = (issues: readonly ItemIssue[]) => issues.map(each => locateLine(call, each))
-  const work = async (key?: string) => {
-    const given = call.body?.lines ? bodies.map(body => omitExported(collection, body)) : bodies
-    const writes = given.map(body => Object.assign(new WriteState(createItemCall(call)), { body }))
-    const many: Many = { call, writes, steps, locate }
-    let failure: unknown
-    try {
-      await checkAll(many)
-      const stored = await storeCreated(many, key)
-      await runEach(many, steps.end, true)
-      return await buildResult(call, stored)
-    } catch (error) {
-      failure = error
-      throw error
-    } finally {
-      for (const write of writes) if (write.call !== call) await write.call.discardUploads(failure)
-    }
+
+  find(): WriteState[] {
+    const { collection } = this.#call.target
+    const isExport = this.#call.body?.lines !== undefined
+    return this.#bodies.map(body => {
+      const item = new WriteState(createItemCall(this.#call))
+      item.body = isExport ? omitExported(collection, body) : body
+      return item
+    })
   }
-  if (call.idempotencyKey === undefined) return work()
-  return runOncePerKey(call, work, answer => replay(call, bodies.length, answer))
+
+  locate(issues: readonly ItemIssue[]): AnyIssue[] {
+    return issues.map(each => locateLine(this.#call, each))
+  }
+
+  toAnswer(stored: readonly Stored[]): Json[] {
+    return toKept(this.#call, stored)
+  }
+
+  buildResult(stored: readonly Stored[]): Promise<OperationResult> {
+    return buildResult(this.#call, stored)
+  }
+
+  replay(answer: Json): Promise<OperationResult> {
+    return replay(this.#call, this.#bodies.length, answer)
+  }
 }
 
 /** Creates the call of one item, where hooks share a state for each. */
 function createItemCall(call: OperationContext): OperationContext {
   const { hooks, blobs } = call.target.collection
   return hooks.before.size + hooks.after.size > 0 || blobs ? copyCall(call) : call
-}
-
-/** Runs the steps of each item that need no other. @throws HttpError 400 with the issues of all. */
-async function checkAll(many: Many): Promise<void> {
-  const { call, steps } = many
-  const { hooks } = call.target.collection
-  await withBodyIssues(call.body?.issues, () => runEach(many, steps.check, false))
-  if (hooks.before.has('create')) await requireAllReferences(many, call.transaction)
-  // In one transaction with the write they run there.
-  if (!hooks.transaction) await runEach(many, steps.complete, false)
-}
-
-/** Stores all items, with the answer of the key. @throws HttpError 400, 403, 409, 413 */
-function storeCreated(many: Many, key: string | undefined): Promise<readonly Stored[]> {
-  const { call, writes, steps } = many
-  const { collection } = call.target
-  const work = async (transaction: RunningTransaction) => {
-    // An earlier run may have filled them in.
-    for (const write of writes) Object.assign(write, { transaction, stored: undefined })
-    if (collection.hooks.transaction) await runEach(many, steps.complete, false)
-    await storeAll(many, transaction, () =>
-      storeInSets(many, transaction, (store, set) =>
-        store.write(
-          set.map(({ values = {} }) => ({ create: values })),
-          call.storeOptions,
-        ),
-      ),
-    )
-    for (const write of writes) write.transaction = call.transaction
-    const stored = writes.flatMap(write => write.stored ?? [])
-    if (key !== undefined) await keepAnswer(call, transaction, key, toKept(call, stored))
-    return stored
-  }
-  return runInTransaction(call, call.transaction, transaction =>
-    // Calls of hooks on the api itself are refused there.
-    collection.hooks.transaction ? transaction.run(() => work(transaction)) : work(transaction),
-  )
 }
 
 /** Says of which item an issue is, and on which line that stands. */

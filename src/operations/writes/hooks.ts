@@ -96,6 +96,21 @@ export async function runWithHooks(
   return write
 }
 
+/** Runs steps of several items, and their hooks, in one transaction. The database may run them more than once. */
+export async function runAllWithHooks(
+  write: WriteState,
+  steps: readonly WriteStep[],
+): Promise<WriteState> {
+  const { call, transaction: outer } = write
+  await runInTransaction(call, outer, running => {
+    write.transaction = running
+    // Calls of hooks on the api itself are refused there.
+    return running.run(async () => runSteps(steps, write))
+  })
+  write.transaction = outer
+  return write
+}
+
 /** @throws TypeError where nobody else has changed the item: another attempt would end as this one. */
 async function requireOtherWriter({ call, current, repeated }: WriteState): Promise<void> {
   const { collection } = call.target

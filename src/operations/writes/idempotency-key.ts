@@ -82,9 +82,11 @@ export function claimKey(write: WriteState, steps: readonly WriteStep[]): Awaita
     const { result } = await runSteps(steps, write)
     return result as OperationResult // the last step fills it in
   }
-  // The store kept what `toWriteOptions` made.
-  const replay = (answer: Json) => buildEarlierResult(call, answer as unknown as WriteAnswer)
-  return runOncePerKey(call, work, replay).then(result => {
+  const { many } = write
+  const replay = (answer: Json) =>
+    // The store kept what `toWriteOptions` made.
+    many ? many.replay(answer) : buildEarlierResult(call, answer as unknown as WriteAnswer)
+  return runOncePerKey(call, work, replay, many?.texts).then(result => {
     write.result = result
     return write
   })

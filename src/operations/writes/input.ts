@@ -39,6 +39,15 @@ export function requireBody({ call: { body } }: Write): Json {
   throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
 }
 
+/** Returns a decoded array. @throws HttpError 413 for one with too many items. */
+export function requireArray({ call: { api, body } }: Write): Json {
+  const bodies = Array.isArray(body?.value) ? body.value : []
+  const { arrayItems } = api.limits
+  if (bodies.length <= arrayItems) return bodies
+  const message = `An array may have at most ${arrayItems} items, not ${bodies.length}. Send several.`
+  throw new HttpError(413, [{ message, type: 'too_many_items' }])
+}
+
 /**
  * Runs the steps that check what a client sent. With their issues it reports those that were found when it was
  * read: one for each field, as it was sent.

@@ -1,94 +1,106 @@
-// Several items that are written as one: the steps of each, and whose issue is which.
+// What a call of several items adds to the plan: the steps of each, where the items come from, and whose issue is which.
 
 import { takeTurn } from '../../base/turns.ts'
 import type { Awaitable } from '../../base/values.ts'
-import { AnyHttpError, type AnyIssue, HttpError, MAX_ISSUES } from '../../errors.ts'
+import { AnyHttpError, HttpError, MAX_ISSUES } from '../../errors.ts'
 import { KeptError } from '../../store/errors.ts'
-import type { OperationContext } from '../calls/context.ts'
+import type { Stored } from '../../store/store.ts'
+import type { OperationResult } from '../calls/context.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { WriteState } from './write-state.ts'
+import type { ItemIssue, Many, WriteState } from './write-state.ts'
 
-/** The steps of each item, as its single write has them. What all items need is done for all at once. */
-export interface ItemSteps {
-  /** What was sent, by itself. */
-  readonly check: readonly WriteStep[]
-  /** What the `before` hooks make of it. */
-  readonly complete: readonly WriteStep[]
-  /** Whether it may be stored, within the transaction. */
-  readonly require: readonly WriteStep[]
-  /** Once it is stored, within the transaction. */
-  readonly follow: readonly WriteStep[]
-  /** Once it is committed. */
-  readonly end: readonly WriteStep[]
+/** @throws TypeError for the write of one item: no plan of one has such a step. */
+export function manyOf({ many }: Pick<WriteState, 'many'>): Many {
+  if (!many) throw new TypeError('This write has one item')
+  return many
 }
 
-/** An issue of the item at a place. */
-export interface ItemIssue {
-  readonly at: number
-  readonly issue: AnyIssue
+/** Fills in the writes of the items. */
+export async function findItems(write: WriteState): Promise<void> {
+  const many = manyOf(write)
+  many.items = await many.find(write)
 }
 
-/** The writes of several items. */
-export interface Many {
-  readonly call: OperationContext
-  readonly writes: readonly WriteState[]
-  readonly steps: ItemSteps
-  /** Says in the issues of which items they are. */
-  readonly locate: (issues: readonly ItemIssue[]) => readonly AnyIssue[]
+/** Runs steps with the items, whose uploads end with them: what is not kept by then is removed. */
+export async function withItems(
+  write: WriteState,
+  steps: readonly WriteStep[],
+): Promise<WriteState> {
+  let failure: unknown
+  try {
+    return await runSteps(steps, write)
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    for (const { call } of manyOf(write).items)
+      if (call !== write.call) await call.discardUploads(failure)
+  }
+}
+
+/** Runs steps for each item that is not stored yet. @throws as {@link runEach} does. */
+export function eachOpen(write: WriteState, steps: readonly WriteStep[]): Promise<WriteState> {
+  return runEach(write, steps, item => item.stored === undefined)
+}
+
+/** Runs steps for each item, once all are stored. @throws as {@link runEach} does. */
+export function eachStored(write: WriteState, steps: readonly WriteStep[]): Promise<WriteState> {
+  return runEach(write, steps, item => item.stored !== undefined)
 }
 
 /** Others are served after so many items. */
 const TURN = 100
 
-/**
- * Runs steps on each item that is not stored yet, or that is.
- * @throws HttpError 400 with the issues of all, or the first other error.
- */
-export async function runEach(
-  many: Many,
+/** @throws HttpError 400 with the issues of all items, or the first other error. */
+async function runEach(
+  write: WriteState,
   steps: readonly WriteStep[],
-  isStored: boolean,
-): Promise<void> {
-  if (steps.length === 0) return
+  applies: (item: WriteState) => boolean,
+): Promise<WriteState> {
   const issues: ItemIssue[] = []
   let cause: HttpError | undefined
-  for (const [at, write] of many.writes.entries()) {
+  for (const [at, item] of steps.length === 0 ? [] : manyOf(write).items.entries()) {
     if (at % TURN === TURN - 1) await takeTurn()
-    if ((write.stored !== undefined) !== isStored) continue
+    if (!applies(item)) continue
+    item.transaction = write.transaction
     try {
-      const running: Awaitable<WriteState> = runSteps(steps, write)
+      const running: Awaitable<WriteState> = runSteps(steps, item)
       if (running instanceof Promise) await running
     } catch (error) {
       if (!(error instanceof HttpError)) throw error
-      const own = error.errors.map(issue => ({ at, issue }))
-      if (error.status !== 400) throw locateError(many, error, own)
-      issues.push(...own)
+      if (error.status !== 400) throw locateError(write, error, at)
+      issues.push(...error.errors.map(issue => ({ at, issue })))
       cause ??= error
     }
     if (issues.length >= MAX_ISSUES) break
   }
-  throwLocated(many, issues, cause)
+  throwLocated(write, issues, cause)
+  return write
 }
 
 /** @throws HttpError 400 where there are issues. */
 export function throwLocated(
-  { locate }: Many,
+  write: WriteState,
   issues: readonly ItemIssue[],
   cause?: HttpError,
 ): void {
-  if (issues.length > 0) throw new AnyHttpError(400, locate(issues).slice(0, MAX_ISSUES), { cause })
+  if (issues.length === 0) return
+  throw new AnyHttpError(400, manyOf(write).locate(issues).slice(0, MAX_ISSUES), { cause })
 }
 
-/** Says of which items the issues of an error are. */
-export function locateError(
-  { locate }: Many,
-  cause: HttpError,
-  issues: readonly ItemIssue[],
-): HttpError {
-  return new AnyHttpError(cause.status, locate(issues), { headers: cause.headers, cause })
+/** Says of which item the issues of an error are. */
+export function locateError(write: WriteState, cause: HttpError, at: number): HttpError {
+  const issues = manyOf(write).locate(cause.errors.map(issue => ({ at, issue })))
+  if (cause instanceof KeptError) return new KeptError({ at, issues, cause })
+  return new AnyHttpError(cause.status, issues, { headers: cause.headers, cause })
 }
 
-/** Says which of the items the database keeps, or keeps out. */
-export function locateKept({ locate }: Many, cause: KeptError, at: number): KeptError {
-  return new KeptError({ at, issues: locate(cause.errors.map(issue => ({ at, issue }))), cause })
+/** The items as they were stored, or deleted. */
+export function listStored(write: WriteState): readonly Stored[] {
+  return manyOf(write).items.flatMap(({ stored }) => stored ?? [])
+}
+
+/** Builds the result of all items. */
+export function answerAll(write: WriteState): Awaitable<OperationResult> {
+  return manyOf(write).buildResult(listStored(write))
 }

@@ -8,19 +8,18 @@ import type { OperationContext } from '../calls/context.ts'
 import { findVisible } from '../calls/items.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { isOwnId, unknownReference } from './check-references.ts'
-import { type ItemIssue, type Many, throwLocated } from './many.ts'
+import { manyOf, throwLocated } from './many.ts'
+import type { ItemIssue, WriteState } from './write-state.ts'
 
 /** Finds the items that all of them refer to, each once. @throws HttpError 400 */
-export async function requireAllReferences(
-  many: Many,
-  transaction: RunningTransaction | undefined,
-): Promise<void> {
-  const { call, writes } = many
+export async function requireAllReferences(write: WriteState): Promise<void> {
+  const { call, transaction } = write
+  const { items } = manyOf(write)
   const { collection } = call.target
   const issues: ItemIssue[] = []
   for (const [field, { collection: parent }] of collection.targets) {
     const finder = new ReferenceFinder(call, parent, transaction)
-    const named = writes.flatMap(({ values, checked, current }, at) => {
+    const named = items.flatMap(({ values, checked, current }, at) => {
       const item = values ?? checked ?? {}
       const value = item[field] ?? null
       if (value === null || value === current?.item[field]) return []
@@ -33,7 +32,7 @@ export async function requireAllReferences(
       issues.push({ at, issue: unknownReference(call, field, parent, value) })
     }
   }
-  throwLocated(many, issues)
+  throwLocated(write, issues)
 }
 
 /** Finds out which items of a collection there are: by sets where all are visible, else each once. */

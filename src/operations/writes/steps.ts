@@ -64,6 +64,14 @@ export class Steps<Filled extends FieldName = never> {
     return this.#add(step, { field, statuses })
   }
 
+  /** Fills in fields of each of several items. */
+  fill<Name extends FieldName>(
+    step: StepOf<Filled, void>,
+    ...statuses: readonly number[]
+  ): Steps<Filled | Name> {
+    return this.#add(step, { statuses })
+  }
+
   /** Replaces the value of a field. */
   refine<Name extends Filled>(
     field: Name,

@@ -1,86 +1,70 @@
 // Several items that are stored in one transaction, in sets.
 
-import { HttpError } from '../../errors.ts'
-import {
-  KeptError,
-  ReferenceConflictError,
-  RefusedError,
-  UniqueError,
-  UnstorableError,
-} from '../../store/errors.ts'
-import type { Store } from '../../store/store.ts'
+import { ChangeError, KeptError } from '../../store/errors.ts'
+import type { Changes } from '../../store/store.ts'
 import { MAX_SET } from '../../store/writes.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
-import { conflictOf } from './enforce-references.ts'
-import { locateError, locateKept, type Many, runEach } from './many.ts'
-import { requireAllReferences } from './references-of-many.ts'
+import { conflictOf, deleteAllDoomed } from './enforce-references.ts'
+import { locateError, manyOf } from './many.ts'
 import type { WriteState } from './write-state.ts'
 
 /**
- * Stores all items that are not stored yet, within a transaction.
- * @param store fills in what is stored of each.
- * @throws HttpError 400, 403, 409, 413
+ * Stores all items that are not stored yet. One that fails behind another undoes the transaction, even if that goes on.
+ * @throws HttpError 400, 409
  */
-export async function storeAll(
-  many: Many,
-  transaction: RunningTransaction,
-  store: () => Promise<void>,
-): Promise<void> {
-  await runEach(many, many.steps.require, false)
-  await requireAllReferences(many, transaction)
-  await store()
-  await runEach(many, many.steps.follow, true)
-}
-
-/** Stores items with their `values`, in their order. */
-type StoreSet = (store: Store, set: readonly WriteState[]) => ReturnType<Store['write']>
-
-/** Errors of a store that are about the values of one item. */
-const OF_ITEM = [UniqueError, UnstorableError, ReferenceConflictError, RefusedError]
-
-/**
- * Stores items in sets. One that fails behind another undoes the transaction, even if that goes on.
- */
-export async function storeInSets(
-  many: Many,
-  transaction: RunningTransaction,
-  storeSet: StoreSet,
-): Promise<void> {
-  const { call, writes } = many
+export async function storeAll(write: WriteState): Promise<void> {
+  const { call } = write
+  const { items } = manyOf(write)
+  const transaction = write.transaction as RunningTransaction // the plan has begun one
   const store = transaction.storeOf(call.target.collection)
   // A program that catches the error may go on, with nothing of a set.
   const searches = !(call.inProcess && call.transaction)
   let begun = false
-  /** Stores a part; where it fails, the item that does is looked for in each half. */
+  /** Stores a part; if it fails, the item that does is looked for in each half. */
   const storePart = async (part: readonly number[]): Promise<void> => {
-    const set = part.flatMap(at => writes[at] ?? [])
+    const set = part.flatMap(at => items[at] ?? [])
     try {
-      const stored = await storeSet(store, set)
+      const stored = await store.write(toChanges(set), call.storeOptions)
       // Only a hook of the same transaction can have changed one meanwhile.
       if (!stored) throw conflictOf(call)
       begun = true
-      for (const [place, write] of set.entries()) write.stored = stored[place]
+      for (const [place, item] of set.entries()) item.stored = stored[place]
     } catch (error) {
-      const [at = 0] = part
-      if (error instanceof KeptError) throw locateKept(many, error, part[error.at ?? 0] ?? at)
-      const isOfItem = error instanceof HttpError && OF_ITEM.some(type => error instanceof type)
-      if (!isOfItem) throw error
-      if (part.length === 1)
-        throw locateError(
-          many,
-          error,
-          error.errors.map(issue => ({ at, issue })),
-        )
+      if (!(error instanceof ChangeError)) throw error
+      const [first = 0] = part
+      const isKnown = part.length === 1 || error instanceof KeptError
+      const place = error.at ?? (isKnown ? 0 : undefined)
+      if (place !== undefined) throw locateError(write, error, part[place] ?? first)
       if (!searches) throw error
       const half = part.length >> 1
       await storePart(part.slice(0, half))
       await storePart(part.slice(half))
     }
   }
-  const open = [...writes.keys()].filter(at => writes[at]?.stored === undefined)
+  const open = [...items.keys()].filter(at => items[at]?.stored === undefined)
   try {
     for (let at = 0; at < open.length; at += MAX_SET) await storePart(open.slice(at, at + MAX_SET))
   } catch (error) {
     throw begun ? transaction.fail(error) : error
   }
+}
+
+/** Lists the changes of items: all of them are new, or none is. */
+function toChanges(items: readonly WriteState[]): Changes {
+  if (items[0]?.current === undefined) return items.map(({ values = {} }) => ({ create: values }))
+  return items.flatMap(({ current, values = {} }) =>
+    current ? { update: values, before: current } : [],
+  )
+}
+
+/** Deletes all items, with what is deleted with them. @throws HttpError 409 */
+export async function deleteAll(write: WriteState): Promise<void> {
+  const { items } = manyOf(write)
+  const currents = items.flatMap(({ current }) => current ?? [])
+  try {
+    await deleteAllDoomed(write, currents)
+  } catch (error) {
+    throw error instanceof KeptError ? locateError(write, error, error.at ?? 0) : error
+  }
+  for (const item of items) item.stored = item.current
 }

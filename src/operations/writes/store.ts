@@ -1,10 +1,12 @@
 // The step of a write that its store does, and the transaction around it.
 import { type Awaitable, andThen } from '../../base/values.ts'
 import type { Stored } from '../../store/store.ts'
+import { copyCall } from '../calls/derive-call.ts'
 import { runInTransaction } from '../calls/run-transaction.ts'
-import { toWriteOptions } from './idempotency-key.ts'
+import { keepAnswer, toWriteOptions } from './idempotency-key.ts'
+import { listStored } from './many.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write-state.ts'
+import { type Write, WriteState } from './write-state.ts'
 
 export function storeNew(write: Write<'values'>): Awaitable<Stored> {
   const written = write.store.write([{ create: write.values }], toWriteOptions(write, 'created'))
@@ -43,8 +45,9 @@ export async function runAtomically(
     await runInTransaction(write.call, outer, async running => {
       write.transaction = running
       // An earlier run may have filled it in.
-      write.stored = undefined
+      for (const each of write.many?.items ?? [write]) each.stored = undefined
       await runSteps(steps, write)
+      await keepAll(write)
     })
     // Not after a failure: a step that is late must not go on outside of the transaction.
     write.transaction = outer
@@ -53,4 +56,30 @@ export async function runAtomically(
     write.stored = undefined
   }
   return write
+}
+
+/** Keeps the answer of several items under the key of their call, within their transaction. */
+export async function keepAll(write: WriteState): Promise<void> {
+  const { call, key, many, transaction } = write
+  if (many && key !== undefined)
+    await keepAnswer(call, transaction, key, many.toAnswer(listStored(write)))
+}
+
+/**
+ * Runs steps in a transaction, in which the filter is judged too, and keeps the answer of the key.
+ * @returns the write of the call within the transaction.
+ */
+export function runMatching(write: WriteState, steps: readonly WriteStep[]): Promise<WriteState> {
+  const { call, key, many } = write
+  return runInTransaction(call, call.transaction, running => {
+    const inner = new WriteState(copyCall(call, { transaction: running }))
+    const run = async () => {
+      await runSteps(steps, Object.assign(inner, { key, many }))
+      await keepAll(inner)
+      return inner
+    }
+    // What fails is undone alone in a transaction that goes on, unless hooks have written before.
+    const { before, after } = call.target.collection.hooks
+    return call.transaction && before.size + after.size === 0 ? run() : running.run(run)
+  })
 }

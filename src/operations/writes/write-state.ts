@@ -2,6 +2,7 @@
 
 import type { Awaitable, Item, Json } from '../../base/values.ts'
 import type { BlobContent } from '../../blobs/content-places.ts'
+import type { AnyIssue } from '../../errors.ts'
 import type { Parent } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
@@ -17,6 +18,29 @@ export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly wave: number
   /** The place of the item with which it is deleted, among those that a call deletes. */
   readonly root: number
+}
+
+/** An issue of the item at a place. */
+export interface ItemIssue {
+  readonly at: number
+  readonly issue: AnyIssue
+}
+
+/** The items of a call that writes several: those of an array, or those that match a filter. */
+export interface Many {
+  /** Their writes, once the plan has come to them. Each attempt has new ones. */
+  items: readonly WriteState[]
+  /** Finds the items, or makes them of what was sent. */
+  find(write: WriteState): Awaitable<readonly WriteState[]>
+  /** Says in the issues of which items they are. */
+  locate(issues: readonly ItemIssue[]): readonly AnyIssue[]
+  /** Makes what is kept under the idempotency key. */
+  toAnswer(stored: readonly Stored[]): Json[]
+  buildResult(stored: readonly Stored[]): Awaitable<OperationResult>
+  /** Builds the result from the answer that was kept. */
+  replay(answer: Json): Awaitable<OperationResult>
+  /** What the request says besides its body. */
+  readonly texts?: readonly string[]
 }
 
 /** What steps fill in, in the order in which a write comes to it. */
@@ -53,6 +77,8 @@ export class WriteState implements Partial<Record<FieldName, unknown>> {
   key: string | undefined
   /** Whether it is not the first attempt. */
   repeated = false
+  /** The items, if it is the write of a call that has several. */
+  many: Many | undefined
   body: Json | undefined
   current: Stored | undefined
   own: Item | undefined
