@@ -51,8 +51,9 @@ async function book(event: OperationEvent<Member>, result: unknown): Promise<voi
 
 const outbox = defineCollection({
   name: 'outbox',
-  schema: z.object({ tenant: Text, to: z.email(), text: Text }),
+  schema: z.object({ tenant: Text, to: z.email(), text: Text, until: z.iso.datetime().optional() }),
   store: storeFor('outbox'),
+  lease: 'until', // the server that sends a mail has it until then
   fields: { tenant },
   visible,
   operations: [],
@@ -212,9 +213,8 @@ const system = api.versions.v2.asSystem()
 
 /** Reminds of the visits of the next day, in all clinics: a job for every hour. */
 export async function remind(): Promise<void> {
-  const soon = new Date(Date.now() + 86_400_000).toISOString()
-  const planned = system.collection(visits).list({ status: 'planned', at: { lte: soon } })
-  for await (const visit of planned) {
+  const lte = new Date(Date.now() + 86_400_000).toISOString()
+  for await (const visit of system.collection(visits).list({ status: 'planned', at: { lte } })) {
     await system.transaction(async tx => {
       const { email: to } = await tx.collection(patients).read(visit.patient_id)
       const text = `See you at ${visit.at}`
@@ -224,11 +224,11 @@ export async function remind(): Promise<void> {
   }
 }
 
-/** Sends what waits. A mail whose row is not deleted is sent again: each at least once. */
+/** Sends the mails that wait, each on one server. If a server is killed, another one sends its mail again after a minute. */
 export async function sendMails(): Promise<void> {
-  for await (const { id, to, text } of system.collection(outbox).list()) {
-    console.log(`To ${to}: ${text}`) // here your provider of mails
-    await system.collection(outbox).delete(id)
+  for await (const mail of system.collection(outbox).take({ lease: 60 })) {
+    console.log(`To ${mail.to}: ${mail.text}`) // here your provider of mails
+    await system.collection(outbox).delete(mail)
   }
 }
 

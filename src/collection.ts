@@ -20,6 +20,7 @@ import {
 } from './model/compile/compile-field-roles.ts'
 import { compileGroups } from './model/compile/compile-groups.ts'
 import { compileHooks } from './model/compile/compile-hooks.ts'
+import { compileLease } from './model/compile/compile-lease.ts'
 import { compileOperations } from './model/compile/compile-operations.ts'
 import {
   findParents,
@@ -100,6 +101,7 @@ export function defineCollection<
   Rows = never,
   Groups extends string = never,
   Sql = unknown,
+  Lease extends string = never,
 >(
   options: CollectionOptions<
     N,
@@ -122,7 +124,8 @@ export function defineCollection<
     Rows,
     Principal,
     Groups,
-    Sql
+    Sql,
+    Lease
   >,
 ): Collection<
   Made<
@@ -144,7 +147,8 @@ export function defineCollection<
     References,
     Principal,
     Groups,
-    Sql
+    Sql,
+    Lease
   >
 >
 export function defineCollection(options: object): unknown {
@@ -258,6 +262,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     sort: withTieBreak(sort, identity.name),
     search: compileSearch(options, readSearchOption(options), fields),
     groups: compileGroups(options, fields),
+    lease: compileLease(options, fields),
     total: options.total ?? 'exact',
     parents: findParents(name, references),
     references,
@@ -344,7 +349,7 @@ function buildShape(options: Declaration): Shape {
     )
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
-  const { parents, references, relation, unique = [], indexes = [] } = options
+  const { parents, references, relation, unique = [], indexes = [], lease } = options
   const searched = readSearchOption(options)
   const roles = Object.entries(options.fields ?? {})
   const named = (wanted: string) =>
@@ -371,6 +376,7 @@ function buildShape(options: Declaration): Shape {
       ...toSets('parents', Object.keys({ ...parents, ...relation })),
       ...toSets('references', Object.keys(references ?? {})),
       ...toSets('indexes', indexes),
+      ...toSets('lease', lease === undefined ? [] : [lease]),
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),

@@ -69,9 +69,16 @@ export type { SearchOptions } from './model/types/search.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { versionOf } from './operations/calls/program-items.ts'
 export { sweepBlobs } from './operations/calls/uploads.ts'
+export type { PoisonEvent } from './operations/programs/take.ts'
 export type { Dialect } from './query.ts'
 export { type BlobOptions, type BlobRecord, type BlobValue, blob } from './schema/blob.ts'
-export { onRequest, onResponse, type RequestEvent, type ResponseEvent } from './server/events.ts'
+export {
+  onPoison,
+  onRequest,
+  onResponse,
+  type RequestEvent,
+  type ResponseEvent,
+} from './server/events.ts'
 export type { Fetch } from './server/handlers/fetch-handler.ts'
 export type { Handler } from './server/handlers/node-handler.ts'
 export type { Id, Store } from './store/store.ts'

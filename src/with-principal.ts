@@ -35,6 +35,7 @@ export type DefineCollection<P extends BasePrincipal> = <
   Rows = never,
   Groups extends string = never,
   Sql = unknown,
+  Lease extends string = never,
 >(
   options: CollectionOptions<
     N,
@@ -57,7 +58,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Rows,
     P,
     Groups,
-    Sql
+    Sql,
+    Lease
   >,
 ) => Collection<
   Made<
@@ -79,7 +81,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     References,
     P,
     Groups,
-    Sql
+    Sql,
+    Lease
   >
 >
 

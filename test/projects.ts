@@ -68,6 +68,7 @@ export const STORES: readonly string[] = named([
   'stores/skew',
   'stores/sqlite-servers',
   'stores/tables',
+  'stores/take',
   'stores/transactions',
   'stores/types',
   'stores/walk',

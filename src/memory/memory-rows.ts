@@ -62,6 +62,21 @@ export class MemoryRows implements Rows {
     return this.#rows.get(id)
   }
 
+  values(): Iterable<Stored> {
+    return this.#rows.values()
+  }
+
+  /** Changes an item whose dates stay, as no client has changed it. */
+  touch(before: Stored, changes: Item): Stored {
+    const { id, item } = before
+    const { createdAt = '', updatedAt = '' } = this.#shape
+    const dates = [String(item[createdAt]), String(item[updatedAt])] as const
+    const next = assemble(this.#shape, id, { ...item, ...changes }, ...dates, copyFrozen)
+    const row = { ...before, item: Object.freeze(next), version: this.#makeVersion() }
+    this.#replace(before, Object.assign(row, { printed: undefined }))
+    return row
+  }
+
   /** Gives the items the indexes and unique sets of another shape. */
   reshape(shape: Shape): void {
     this.#shape = shape
@@ -131,9 +146,7 @@ export class MemoryRows implements Rows {
     const { createdAt, updatedAt } = this.#shape
     const created = String((old && createdAt && old[createdAt]) || this.#date)
     const item = Object.freeze(assemble(this.#shape, id, values, created, this.#date, copyFrozen))
-    // Versions never come again: the prefix is of this store, the count of this process.
-    this.#prefix ??= createVersion().slice(0, 8)
-    const version = `${this.#prefix}${(this.#written++).toString(36)}`
+    const version = this.#makeVersion()
     // With `printed` all rows have one hidden class. Items without dates have none here either, as in a table.
     return {
       id,
@@ -142,6 +155,12 @@ export class MemoryRows implements Rows {
       updatedAt: updatedAt === undefined ? undefined : now,
       printed: undefined,
     }
+  }
+
+  /** Versions never come again: the prefix is of this store, the count of this process. */
+  #makeVersion(): string {
+    this.#prefix ??= createVersion().slice(0, 8)
+    return `${this.#prefix}${(this.#written++).toString(36)}`
   }
 
   /** Reserves the unique values of a row in place of those of its old item. */

@@ -40,6 +40,7 @@ import {
   registerMemoryStore,
   runMemoryTransaction,
 } from './memory-transaction.ts'
+import { takeRow } from './take-row.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -132,6 +133,9 @@ export class MemoryStore implements Store {
     const rows = this.#open(options)
     return findEach([path, ids, selection, limit], rows.source, id => rows.get(id), options)
   }
+
+  readonly take: Required<Store>['take'] = (request, options) =>
+    this.#turns.run(() => takeRow(this.#open(options), request))
 
   readonly claim: Required<Store>['claim'] = (key, fingerprint, options) => {
     this.#open(options)

@@ -6,6 +6,7 @@ import type { Principal } from '../auth/scheme.ts'
 import type { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
+import { type PoisonEvent, poisonChannel } from '../operations/programs/take.ts'
 
 /** Published when the target of a request is known, before credentials are checked. */
 export interface RequestEvent {
@@ -57,13 +58,21 @@ export function onResponse(listener: (event: ResponseEvent) => void): () => void
   return subscribe(responseChannel, listener)
 }
 
+/** Calls a listener for every item that `take` leaves out after `maxAttempts`, once, in the same way. */
+export function onPoison(listener: (event: PoisonEvent) => void): () => void {
+  return subscribe(poisonChannel, listener)
+}
+
 function subscribe<E>(to: typeof requestChannel, listener: (event: E) => unknown): () => void {
   const call = async (message: unknown) => {
     try {
       await listener(message as E) // only handle.ts publishes here
     } catch (error) {
       // Thrown by a subscriber of a channel, it would end the process.
-      console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)
+      console.error(
+        '[rest-conventions] A listener of onRequest, onResponse or onPoison failed',
+        error,
+      )
     }
   }
   to.subscribe(call)

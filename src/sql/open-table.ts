@@ -16,6 +16,7 @@ import { LockedRows } from './statements/locked-rows.ts'
 import { PageReader } from './statements/page-reader.ts'
 import { RowAccess } from './statements/row-access.ts'
 import { TableWalk } from './statements/table-walk.ts'
+import { buildTakeRow, type TakeRow } from './statements/take-rows.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { Writes } from './statements/writes.ts'
@@ -32,6 +33,7 @@ export interface Table {
   readonly each: EachReader
   readonly countBy: CountRows
   readonly unfolded: UnfoldedRows
+  readonly take: TakeRow
   readonly records: IdempotencyRecords
   /** Its ids, for foreign keys of other tables; `undefined` where none can name them. */
   readonly target: KeyTarget | undefined
@@ -116,6 +118,7 @@ export async function openTable(
     each: new EachReader(mapping, reads),
     countBy: buildCountBy(mapping, walk),
     unfolded,
+    take: buildTakeRow(mapping, options.clock),
   }
 }
 

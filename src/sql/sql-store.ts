@@ -217,6 +217,9 @@ class SqlStore extends TableCalls implements Store {
 
   readonly open: Required<Store>['open'] = () => this.use(async () => undefined)
 
+  readonly take: Required<Store>['take'] = (...input) =>
+    this.use(({ take }, on) => take(on, ...input))
+
   readonly claim: Required<Store>['claim'] = (...input) =>
     this.use(({ records }, on) => records.claim(on, ...input))
 

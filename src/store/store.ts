@@ -188,7 +188,7 @@ export function throwIfAborted(options: StoreOptions | undefined): void {
 }
 
 /** Keeps the items of a collection. A method may return its result at once, or a promise of it. */
-export interface Store extends ProgramStore {
+export interface Store extends ProgramStore<Stored, StoreOptions> {
   /**
    * `key`: lists continue from a sort key. `offset`: the store cannot seek. It gets a {@link PositionSlice}
    * only, and `Link` leads on by `offset`: a page may then skip or repeat an item while others write.

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 const MAX_SHOWN = 1000
 
 const METHODS =
-  'attach relate open find list count countBy stream write listEach claim renew complete transaction'.split(
+  'attach relate open find list count countBy stream write listEach claim renew complete transaction take'.split(
     ' ',
   )
 

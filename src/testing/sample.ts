@@ -29,7 +29,15 @@ export type Checks = Readonly<Record<string, (store: KeyedStore) => Promise<void
 export type CheckGroup = readonly [
   ids: Identity['kind'],
   checks: Checks,
-  needs?: 'seeks' | 'idempotency' | 'transactions' | 'countBy' | 'listEach' | 'relate' | 'changes',
+  needs?:
+    | 'seeks'
+    | 'idempotency'
+    | 'transactions'
+    | 'countBy'
+    | 'listEach'
+    | 'relate'
+    | 'changes'
+    | 'take',
 ]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

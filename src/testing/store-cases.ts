@@ -11,6 +11,7 @@ import { recordCalls } from './record-calls.ts'
 import { REFERENCES } from './references.ts'
 import { type CheckGroup, shapeWith } from './sample.ts'
 import { SETS } from './sets.ts'
+import { TAKING } from './taking.ts'
 import { TRANSACTIONS } from './transactions.ts'
 import { WRITING } from './writing.ts'
 
@@ -36,6 +37,7 @@ const CASES = [
   ...REFERENCES,
   ...TRANSACTIONS,
   ...CHANGES,
+  ...TAKING,
 ].flatMap(([ids, checks, needs]) =>
   Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
 )
@@ -43,7 +45,7 @@ const CASES = [
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
- * without `transaction` has none, and takes one change a call. Nor must it have `countBy`, `listEach`, `relate` and `changes`: those cases are skipped. Not tried: what outlives
+ * without `transaction` has none, and takes one change a call. Nor must it have `countBy`, `listEach`, `relate`, `changes` and `take`: those cases are skipped. Not tried: what outlives
  * the process, what `close` frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but
  * of a stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call; its methods are replaced by recording ones.

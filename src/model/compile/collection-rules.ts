@@ -84,6 +84,8 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   relation: recordOf(REFERENCE),
   search: SEARCHED,
   groups: listOf(TEXT, 1),
+  lease: TEXT,
+  attempts: TEXT,
   operations: listOf(oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
   actions: OBJECT,
   hooks: OBJECT,

@@ -191,6 +191,7 @@ export interface CollectionOptions<
   P extends BasePrincipal = Principal,
   Groups extends string = string,
   Sql = unknown,
+  Lease extends string = string,
 > extends PlainOptions {
   readonly store: Store & { readonly sql?: Sql | undefined }
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
@@ -252,6 +253,13 @@ export interface CollectionOptions<
    * and year, `by=created_at:month`. A count may name up to four of them, and has at most 1,000 groups. Default none.
    */
   readonly groups?: readonly Among<Groups, PathInItem<S>>[] | undefined
+  /**
+   * The field of the time until then a job has an item: an optional date-time, such as `taken_until`. With it
+   * `take()` hands out items to the jobs of several servers, each to one. Default none.
+   */
+  readonly lease?: Among<Lease, FieldOf<S>> | undefined
+  /** The field that counts how often an item was taken: a whole number, such as `z.int().default(0)`. Default none. */
+  readonly attempts?: NoInfer<FieldOf<S>> | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I, P, Sql>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */

@@ -38,6 +38,8 @@ export interface Def {
   readonly search: string
   /** The paths by which items are counted: `never` where there are none. */
   readonly groups: string
+  /** The field of the lease: `never` without one. */
+  readonly lease: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
   /** The collections that fields refer to: those of parents, and others. */
@@ -72,6 +74,7 @@ export interface UnknownDef<P extends BasePrincipal = Principal> extends Def {
   readonly immutable: never
   readonly roles: unknown
   readonly binary: never
+  readonly lease: never
 }
 
 /** A principal with the claims that all of these types of collections count on. */
@@ -124,6 +127,7 @@ export interface Made<
   P,
   Groups,
   Sql = unknown,
+  Lease = never,
 > {
   readonly name: N
   readonly schema: S
@@ -140,6 +144,7 @@ export interface Made<
   readonly operations: Operations
   readonly search: Search
   readonly groups: Groups
+  readonly lease: Lease
   readonly binary: 'absent' extends keyof Blobs
     ? Binary
     : [Binary] extends [never]

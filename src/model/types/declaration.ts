@@ -54,7 +54,16 @@ export type ActionRun = (context: ActionContext) => unknown
 export interface Declaration
   extends Pick<
       CollectionOptions,
-      'name' | 'id' | 'sort' | 'indexes' | 'unique' | 'search' | 'groups' | 'owner'
+      | 'name'
+      | 'id'
+      | 'sort'
+      | 'indexes'
+      | 'unique'
+      | 'search'
+      | 'groups'
+      | 'owner'
+      | 'lease'
+      | 'attempts'
     >,
     PlainOptions {
   readonly schema: Schema

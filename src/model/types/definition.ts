@@ -17,6 +17,7 @@ import type { Fields } from '../../schema/fields.ts'
 import type { Validator } from '../../schema/validate.ts'
 import type { Schema } from '../../schema/zod-fields.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
+import type { LeaseFields } from '../../store/program-store.ts'
 import type { SortKey } from '../../store/selection.ts'
 import type { Shape, TotalMode } from '../../store/store.ts'
 import type { Method } from './collection-options.ts'
@@ -102,6 +103,8 @@ export interface CollectionDefinition {
   readonly search: readonly Path[] | undefined
   /** What counts may be grouped by. Empty: their parameters are filters alone. */
   readonly groups: GroupKeys
+  /** The fields by which items are handed out to jobs; absent without `lease`. */
+  readonly lease: LeaseFields | undefined
   /** The collections that items belong to, each with the field that names the parent. */
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */

@@ -31,6 +31,7 @@ export interface OwnDef<
   readonly writeOnly: never
   readonly immutable: never
   readonly binary: never
+  readonly lease: never
 }
 
 /** The types of one collection of an api. */

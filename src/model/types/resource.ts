@@ -16,6 +16,7 @@ import type { CountBy, GroupName, GroupOf } from './groups.ts'
 import type { Matching } from './list-query.ts'
 import type { Operation } from './operation.ts'
 import type { Included, IncludeOf, RelatedFilters, RelatedItem, RelatedQuery } from './related.ts'
+import type { TakeOf } from './take.ts'
 
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions<P extends BasePrincipal = Principal> {
@@ -151,6 +152,11 @@ export interface SearchOf<D extends Def, in out Named = AnyNames> {
   ): List<RelatedItem<D, Named, P, F>>
 }
 
+/** What only collections have that declare it. One condition for all costs the others nothing. */
+type DeclaredOf<D extends Def, Named> = [D['groups' | 'lease']] extends [never]
+  ? unknown
+  : GroupsOf<D, Named> & TakeOf<D>
+
 /** The count by groups of a collection, where its declaration names any. */
 type GroupsOf<D extends Def, Named> = [D['groups']] extends [never]
   ? unknown
@@ -277,7 +283,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
 }
 
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
-export type Callable<D extends Def, Named = AnyNames> = GroupsOf<D, Named> &
+export type Callable<D extends Def, Named = AnyNames> = DeclaredOf<D, Named> &
   Resource<D, Named> &
   ActionsOf<D>
 

@@ -15,6 +15,8 @@ export type ProgramItem = DefItem<UnknownDef>
 interface Version extends Pick<Stored, 'id' | 'version'> {
   /** The name of its collection. */
   readonly collection: string
+  /** The version before its lease was renewed: a transaction may still read it. */
+  readonly earlier?: string
 }
 
 /** Versions by the object: a store gives the same frozen object until the next write of the item. */
@@ -30,6 +32,18 @@ export function toProgramItem(
   const readable = guardRounded(collection, own)
   versions.set(readable, { collection: collection.name, id, version })
   return readable as ProgramItem // the properties that the server adds are not in the type of `Item`
+}
+
+/** Finds the id and the version of an item; `undefined` for any other object. */
+export function findVersion(item: object | undefined): Pick<Stored, 'id' | 'version'> | undefined {
+  const known = item && versions.get(item)
+  return known && { id: known.id, version: known.version }
+}
+
+/** Gives an item the version that its row has since its lease was renewed. */
+export function renewVersion(item: object, version: string): void {
+  const known = versions.get(item)
+  if (known) versions.set(item, { ...known, version, earlier: known.version })
 }
 
 /** Puts a getter that throws in the place of each property with a number that JavaScript has rounded. */
@@ -105,7 +119,11 @@ export function parseWriteTarget(
   if (version !== undefined)
     return { id, preconditions: parseVersion(version, printPath(name, id)) }
   if (!isObject(target)) return { id, preconditions: NO_PRECONDITIONS }
-  if (known) return { id, preconditions: { ifMatch: [{ weak: false, opaque: known.version }] } }
+  if (known) {
+    const { version: latest, earlier = latest } = known
+    const ifMatch = [...new Set([latest, earlier])].map(opaque => ({ weak: false, opaque }))
+    return { id, preconditions: { ifMatch } }
+  }
   throw new TypeError(
     `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or { version: versionOf(it) } beside a copy, or say { unconditional: true }`,
   )

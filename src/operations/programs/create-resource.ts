@@ -16,6 +16,7 @@ import type {
   Resource,
   WriteOptions,
 } from '../../model/types/resource.ts'
+import type { TakeOptions } from '../../model/types/take.ts'
 import { show } from '../../options.ts'
 import type { Id } from '../../store/store.ts'
 import type { CallScope, Perform } from '../calls/context.ts'
@@ -23,9 +24,11 @@ import { type ProgramItem, parseWriteTarget, toProgramItem } from '../calls/prog
 import { resolveCollection } from '../calls/resolve-collection.ts'
 import { trackCalls } from '../calls/track-calls.ts'
 import { writeByFilter } from '../writes/by-filter.ts'
+import { findHeld } from './held-item.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { readWithIncluded } from './nested-items.ts'
 import { type Call, runCall } from './run-call.ts'
+import { take } from './take.ts'
 
 /** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
 const MAX_CHANGES = 10
@@ -44,7 +47,11 @@ export function createResource(scope: CallScope, wanted: NamedCollection): Resou
   transaction?.requireMember(collection)
   const resource = new CollectionResource({ ...scope, version }, collection)
   // No action may have the name of a method.
-  const calls = { ...resource.actions, ...resource }
+  const calls = {
+    ...resource.actions,
+    ...resource,
+    ...(collection.lease && { take: (options?: TakeOptions) => take(scope, collection, options) }),
+  }
   return transaction ? trackCalls(calls, collection.name, transaction.calls) : calls
 }
 
@@ -172,10 +179,13 @@ class CollectionResource implements Resource<UnknownDef> {
     { value, options }: WriteInput,
     action?: ActionDefinition,
   ): Promise<ProgramItem> {
-    const { id, preconditions } = parseWriteTarget(this.#collection, target, options)
     const kind = action ? 'action' : 'item'
-    const place = { kind, id: normalizeId(this.#collection, id), action } as const
-    return this.#runItem({ operation, place, value, options, preconditions })
+    const write = async () => {
+      const { id, preconditions } = parseWriteTarget(this.#collection, target, options)
+      const place = { kind, id: normalizeId(this.#collection, id), action } as const
+      return this.#runItem({ operation, place, value, options, preconditions })
+    }
+    return findHeld(target)?.during(operation, write) ?? write()
   }
 
   /** Changes or deletes all items that match. @returns their number. */
