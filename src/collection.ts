@@ -179,8 +179,6 @@ export function defineCollection(options: object): unknown {
   return collection
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set()
-
 function aloneVersion(definition: CollectionDefinition) {
   const collections = relateCollections(new Map([[definition.name, definition]]))
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
@@ -221,7 +219,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     })
   }
   const inputFields = toInputFields(inputs, roles)
-  const hidden = roles?.writeOnly ?? NO_NAMES
+  const hidden = roles?.writeOnly ?? new Set<string>()
   const queryFields = omitFields(fields, hidden)
   const selectableFields = toReadableFields(queryFields, binary, true)
   const blobs = checkBlobs(options, fields)
@@ -245,13 +243,13 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     queryFields,
     roles,
     hidden,
-    unknown: NO_NAMES,
+    unknown: new Set<string>(),
     fieldAccess,
     view: undefined,
     owner,
     readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,
-    bodyFields: listBodyFields(selectableFields, inputFields, roles, NO_NAMES),
+    bodyFields: listBodyFields(selectableFields, inputFields, roles, new Set<string>()),
     blobs,
     contents: addContentPlaces(keyedStore, fields, blobs),
     binary,
@@ -375,8 +373,7 @@ function buildShape(options: Declaration): Shape {
     indexes: [
       ...toSets('parents', Object.keys({ ...parents, ...relation })),
       ...toSets('references', Object.keys(references ?? {})),
-      ...toSets('indexes', indexes),
-      ...toSets('lease', lease === undefined ? [] : [lease]),
+      ...toSets('indexes', lease === undefined ? indexes : [...indexes, lease]),
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),

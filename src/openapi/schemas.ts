@@ -15,7 +15,7 @@ export function itemSchema(
   components: Components,
   id: string,
 ): JsonSchema {
-  const { schema, roles, hidden, fieldAccess } = collection
+  const { schema, roles, hidden, fieldAccess, lacking } = collection
   const added = serverProperties(collection)
   const included = includedProperties(collection, components, other =>
     itemSchema(other, components, `${id}.${other.name}`),
@@ -30,8 +30,8 @@ export function itemSchema(
       ...rest,
       properties: { ...added, ...properties, ...included },
       required: [...new Set([...Object.keys(added), ...required])].filter(
-        // Only some principals get it.
-        name => fieldAccess?.get(name)?.read === undefined,
+        // Only some principals get it, or only some items have it.
+        name => fieldAccess?.get(name)?.read === undefined && !lacking?.has(name),
       ),
     }
   }

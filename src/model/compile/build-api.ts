@@ -31,6 +31,7 @@ import {
 } from '../../options.ts'
 import type { ApiDefinition, VersionDefinition } from '../types/definition.ts'
 import type { Contact, Failure, Policies } from '../types/policies.ts'
+import { compareVersions } from './compare-versions.ts'
 import { hideFromVersions } from './compile-field-roles.ts'
 import { checkCreates } from './compile-views.ts'
 import { linkReferences } from './link-references.ts'
@@ -80,7 +81,7 @@ export function buildApi(
   policies: Policies,
   page?: Format | undefined,
 ): ApiDefinition {
-  const newest = linkReferences(hideFromVersions(versions)).sort(
+  const newest = linkReferences(hideFromVersions(compareVersions(versions))).sort(
     ({ number: one = 0 }, { number: other = 0 }) => other - one,
   )
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]

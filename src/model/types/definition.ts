@@ -86,6 +86,8 @@ export interface CollectionDefinition {
   /** The fields that lists filter and sort by: all except hidden ones. */
   readonly queryFields: Fields
   readonly roles: FieldRoles | undefined
+  /** The properties that an item may be without, since another version of its table lacks them. */
+  readonly lacking?: ReadonlySet<string> | undefined
   /** The properties that no answer has: write-only ones, also of other versions on the same store. */
   readonly hidden: ReadonlySet<string>
   /** Those of them that cannot be written either: to the client they do not exist. */
