@@ -88,6 +88,8 @@ export const ERROR_TYPES = {
     unknown_operator: 'There is no such filter operator. `message` lists them.',
     unknown_parameter: 'The parameter has no meaning here. Leave it out.',
     unknown_reference: 'The item that a property refers to does not exist. Create it first.',
+    unreadable_value:
+      'The stored value cannot be read, and null does not replace it. Send a value, or leave the property out.',
     unstorable: 'The database cannot store a value. `message` says why.',
     unsupported_coding: 'The transfer coding is not supported. Use `chunked` or `Content-Length`.',
     unsupported_range: 'A PUT replaces the whole item. Send a PATCH for a part.',

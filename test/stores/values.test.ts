@@ -323,7 +323,9 @@ describe.each([
       { id: 2, value: null },
     ])
     expect((await ask('/rows/1', 'PATCH', {})).status).toBe(200)
-    expect((await ask('/rows/1', 'PUT', { value: null })).status).toBe(200)
+    const refused = await ask('/rows/1', 'PUT', { value: null })
+    expect([refused.status, refused.json.errors[0].type]).toEqual([400, 'unreadable_value'])
+    expect((await ask('/rows/2', 'PUT', { value: null })).status).toBe(200)
     expect(await stored()).toEqual(before)
     expect((await ask('/rows/1', 'PATCH', { value: good })).json.value).toEqual(good)
     expect((await ask('/rows/1')).json.value).toEqual(good)

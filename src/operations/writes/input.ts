@@ -25,6 +25,7 @@ import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { unknownProperty } from '../../schema/issues.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import type { Stored } from '../../store/store.ts'
+import { findUnreadable } from '../../store/unreadable.ts'
 import { assertVisible } from '../calls/items.ts'
 import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'
@@ -224,21 +225,31 @@ export function validateNew({ call, candidate }: Write<'candidate'>): Awaitable<
 }
 
 /** Checks a replacement. @throws HttpError 400 with every issue, 409 */
-export function validateReplacement({
-  call,
-  own,
-  candidate,
-}: Write<'own' | 'candidate'>): Awaitable<Item> {
-  return call.target.collection.validator.replace(own, candidate)
+export function validateReplacement(write: Write<Changing>): Awaitable<Item> {
+  refuseUnreadable(write)
+  return write.call.target.collection.validator.replace(write.own, write.candidate)
 }
 
 /** Checks a patched item. @throws HttpError 400 with every issue, 409 */
-export function validatePatched({
-  call,
-  own,
-  candidate,
-}: Write<'own' | 'candidate'>): Awaitable<Item> {
-  return call.target.collection.validator.patch(own, candidate)
+export function validatePatched(write: Write<Changing>): Awaitable<Item> {
+  refuseUnreadable(write)
+  return write.call.target.collection.validator.patch(write.own, write.candidate)
+}
+
+type Changing = 'body' | 'current' | 'own' | 'candidate'
+
+/** @throws HttpError 400 for null in place of a stored value that cannot be read: it would stay there. */
+function refuseUnreadable({ call, body, current, candidate }: Write<Changing>): void {
+  const unreadable = findUnreadable(current.item)
+  if (!unreadable) return
+  const type = call.target.action ? undefined : call.body?.type
+  const named = listNamed({ value: body, type }, unreadable)
+  const issues = named.flatMap(field => {
+    if ((candidate[field] ?? null) !== null) return []
+    const message = `${field} holds a value that cannot be read, which null does not replace. Send a value, or leave ${field} out.`
+    return [{ message, field, type: 'unreadable_value' as const }]
+  })
+  throwIfAny(issues)
 }
 
 /** Takes the checked values, where no hook changes them. */

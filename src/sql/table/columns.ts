@@ -8,6 +8,7 @@ import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts
 import type { Field, Kind } from '../../schema/fields.ts'
 import { UnstorableError } from '../../store/errors.ts'
 import type { Shape } from '../../store/store.ts'
+import { markUnreadable } from '../../store/unreadable.ts'
 import type {
   ColumnType,
   ListType,
@@ -272,14 +273,15 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
  * Converts a selected value to one of the item. Null becomes absent where the field cannot be null. What is not of the
  * declared form, or what JSON cannot say, is null: it is never another value, and no row makes a list fail.
  */
-export function decodeValue(value: unknown, column: Column): Json | undefined {
-  const { type, field, native } = column
+export function decodeValue(value: unknown, column: Column, item?: Item): Json | undefined {
+  const { type, field, native, name } = column
   if (value === null || value === undefined) {
     return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
   }
   const decoded = native ? native.parse(value) : decodeOwn(value, column)
   if (decoded !== undefined) return decoded
   column.onUnreadable(column)
+  if (item) markUnreadable(item, name)
   return null
 }
 
@@ -370,7 +372,7 @@ export function decodeRow(
 ): Item {
   const item: Item = {}
   for (const column of columns) {
-    const value = decodeValue(row[column.read], column)
+    const value = decodeValue(row[column.read], column, item)
     if (value !== undefined) item[column.name] = value
   }
   return item
