@@ -4,10 +4,14 @@ import { buildAccess } from './auth/access.ts'
 import type { Principal } from './auth/scheme.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { addContentPlaces } from './blobs/content-places.ts'
-import { splitList } from './http/message.ts'
+import { toPrivateCacheControl } from './http/private-cache-control.ts'
 import { buildApi } from './model/compile/build-api.ts'
 import { checkBlobs } from './model/compile/check-blobs.ts'
-import { COLLECTION_RULES, THROUGH_RULES } from './model/compile/collection-rules.ts'
+import {
+  COLLECTION_RULES,
+  readTimestamps,
+  THROUGH_RULES,
+} from './model/compile/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile/compile-actions.ts'
 import {
   buildFieldAccess,
@@ -339,14 +343,15 @@ function buildShape(options: Declaration): Shape {
     ...(!chosen && { serverOwned: true }),
   }
   const fields = new Map<string, Field>([[idField, id]])
+  const { created, updated } = readTimestamps(timestamps, name, idField)
   for (const [property, field] of own) {
     if (property !== idField) fields.set(property, field)
     assertValid(
-      !timestamps || !/^(?:created|updated)_at$/.test(property),
+      property !== created && property !== updated,
       `${name}: ${property} is set by the server; leave it out of the schema, or say timestamps: false`,
     )
   }
-  if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
+  for (const date of [created, updated]) if (date) fields.set(date, DATE_TIME)
   const { parents, references, relation, unique = [], indexes = [], lease } = options
   const searched = readSearchOption(options)
   const roles = Object.entries(options.fields ?? {})
@@ -375,21 +380,14 @@ function buildShape(options: Declaration): Shape {
       ...toSets('references', Object.keys(references ?? {})),
       ...toSets('indexes', lease === undefined ? indexes : [...indexes, lease]),
     ],
-    ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
+    ...(created && { createdAt: created }),
+    ...(updated && { updatedAt: updated }),
     ...(buildField(schema, 'output').open && { open: true }),
     ...(searched?.fold && { search: searched.fields }),
     ...(readOnly.length > 0 && { readOnly }),
     ...(writeOnly.length > 0 && { writeOnly }),
   }
   return Object.freeze(shape)
-}
-
-/** Builds the `Cache-Control` for clients with credentials: no shared cache may keep the answer (RFC 9111 §5.2.2). */
-function toPrivateCacheControl(cacheControl: string): string {
-  const others = splitList(cacheControl).filter(
-    directive => !/^(?:public|private|s-maxage)(?:=|$)/i.test(directive),
-  )
-  return ['private', ...others].join(', ')
 }
 
 /** Builds the name of one item: `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */

@@ -69,6 +69,7 @@ export const STORES: readonly string[] = named([
   'stores/sqlite-servers',
   'stores/tables',
   'stores/take',
+  'stores/timestamps',
   'stores/transactions',
   'stores/types',
   'stores/walk',

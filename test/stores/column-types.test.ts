@@ -483,11 +483,11 @@ describe('lists in columns of arrays', () => {
 })
 
 it.each([
-  ['date', text, /is date, .* as a text/],
+  ['date', text, /is date, .* as a string/],
   ['integer', text, /is integer, .* declare a whole number/],
   ['integer[]', texts, /is integer\[\], .* as JSON/],
   ['text[]', z.array(z.int()), /is text\[\], .* as JSON/],
-  ['inet', z.number(), /is inet, .* as a number; declare a text/],
+  ['inet', z.number(), /is inet, .* as a number; declare a string/],
   ['real', z.int(), /is real, .* as a whole number/],
 ])(
   'a column of %s is refused under another schema, with what to do',

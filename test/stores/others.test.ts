@@ -135,19 +135,19 @@ const NULLISH = z.object({ value: z.string().nullish() })
 /** Columns that cannot be served: the type, and what the error says. */
 const REFUSED: readonly [type: string, schema: z.ZodObject, message: RegExp][] = [
   ['real', z.object({ value: z.int() }), /"value" is real, .* as a whole number; declare a number/],
-  ['bigint', NUMBER, /is bigint, .*; declare a whole number, or declare a text, or serve a view/],
-  ['money', NUMBER, /is money, .* as a number; declare a text, or serve a view that casts it/],
-  ['char(4)', NUMBER, /is character\(4\), .* as a number; declare a text, or serve a view/],
-  ['mood', NUMBER, /is mood \["z", "m", "a"\], .*; declare a text, or serve a view/],
+  ['bigint', NUMBER, /is bigint, .*; declare a whole number, or declare a string, or serve a view/],
+  ['money', NUMBER, /is money, .* as a number; declare a string, or serve a view that casts it/],
+  ['char(4)', NUMBER, /is character\(4\), .* as a number; declare a string, or serve a view/],
+  ['mood', NUMBER, /is mood \["z", "m", "a"\], .*; declare a string, or serve a view/],
   [
     'timestamp',
     z.object({ value: z.iso.datetime() }),
     /is timestamp without time zone, .*; set timezone: 'UTC'/,
   ],
-  ['date', TEXT, /is date, .* as a text; declare a date, or serve a view/],
+  ['date', TEXT, /is date, .* as a string; declare a date, or serve a view/],
   ['int', z.object({ value: z.boolean() }), /is integer, .* as a boolean; declare a whole number/],
-  ['positive', TEXT, /is integer, .* as a text; declare a whole number/],
-  ['of_domain', TEXT, /is integer, .* as a text; declare a whole number/],
+  ['positive', TEXT, /is integer, .* as a string; declare a whole number/],
+  ['of_domain', TEXT, /is integer, .* as a string; declare a whole number/],
   ['text', z.object({ other: z.string() }), /it has no column "other"/],
   [
     'varchar(9)',

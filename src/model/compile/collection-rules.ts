@@ -1,6 +1,7 @@
 // What each option of `defineCollection` must be at run time.
 import { isFieldValue } from '../../errors.ts'
 import {
+  assertValid,
   BOOLEAN,
   either,
   FILLED_TEXT,
@@ -17,6 +18,7 @@ import {
   wholeFrom,
 } from '../../options.ts'
 import type { Store } from '../../store/store.ts'
+import type { Timestamps } from '../types/collection-options.ts'
 import type { Action, Declaration, Through } from '../types/declaration.ts'
 import { FILTER_OPERATIONS, OPERATIONS } from '../types/operation.ts'
 import { OWNER, ROLES } from './compile-field-roles.ts'
@@ -64,6 +66,19 @@ const VISIBLE: Rule = {
 
 export const THROUGH_RULES: Rules<Through> = { through: needed(TEXT), and: FUNCTION }
 
+const TIMESTAMPS: Rule = {
+  wanted:
+    "true, false, or the names of the dates, such as { created: 'createdAt', updated: false }",
+  fits(value) {
+    if (typeof value !== 'object') return BOOLEAN.fits(value)
+    return Object.entries(value ?? { '': 0 }).every(
+      ([name, date]) =>
+        /^(?:created|updated)$/.test(name) &&
+        (date === false || date === undefined || FILLED_TEXT.fits(date)),
+    )
+  },
+}
+
 export const COLLECTION_RULES: Rules<Declaration> = {
   name: needed(TEXT),
   schema: needed(SCHEMA),
@@ -72,7 +87,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   id: oneOf('uuid', 'integer'),
   idField: oneOf('id', 'identifier'),
   ordered: BOOLEAN,
-  timestamps: BOOLEAN,
+  timestamps: TIMESTAMPS,
   checks: oneOf('all', 'changed'),
   sort: FIELDS,
   defaultLimit: wholeFrom(1),
@@ -113,4 +128,22 @@ export const ACTION_RULES: Rules<Action> = {
   cookies: BOOLEAN,
   crossSite: BOOLEAN,
   run: FUNCTION,
+}
+
+const BOTH: Timestamps = { created: 'created_at', updated: 'updated_at' }
+
+/** Finds the names of the dates that the server sets. @throws TypeError for two of one name, or that of the id. */
+export function readTimestamps(
+  declared: boolean | Timestamps,
+  collection: string,
+  id: string,
+): Timestamps {
+  if (typeof declared !== 'object') return declared ? BOTH : {}
+  const { created, updated } = declared
+  const isDoubled = created && created === updated
+  assertValid(
+    !isDoubled && created !== id && updated !== id,
+    `${collection}: timestamps need names of their own, not ${created} and ${updated}. Choose other names`,
+  )
+  return declared
 }

@@ -17,6 +17,14 @@ import type { Member, Resource } from './resource.ts'
 import type { RowPolicy } from './row-policy.ts'
 import type { SearchOptions } from './search.ts'
 
+/** The names of the dates that the server sets: an item lacks one that has no name here. */
+export interface Timestamps {
+  /** When the item was created; `since` and `until` compare it. */
+  readonly created?: string | false | undefined
+  /** When it was last written: `Last-Modified`. */
+  readonly updated?: string | false | undefined
+}
+
 /** The options that name no field. */
 export interface PlainOptions {
   /** Where the items live. Versions of a collection may share one; other collections may not. */
@@ -31,8 +39,6 @@ export interface PlainOptions {
    * Default true.
    */
   readonly ordered?: boolean | undefined
-  /** Whether items have `created_at` and `updated_at`. Default true. */
-  readonly timestamps?: boolean | undefined
   /**
    * Which issues refuse a change. `'changed'` leaves out those of properties that the write does not touch, if the stored item
    * has them too: for rows that are older than the schema. Issues of the whole item count. Not with read and write rules in
@@ -201,6 +207,11 @@ export interface CollectionOptions<
   /** The ids that the store makes: UUIDv7 (default) or whole numbers from 1. */
   readonly id?: I | undefined
   readonly idField?: Key | undefined
+  /**
+   * Whether items have `created_at` and `updated_at`, or the names of those that they have: `{ created: 'createdAt',
+   * updated: 'updatedAt' }`, `{ created: 'created_at' }` for one alone. Default true.
+   */
+  readonly timestamps?: boolean | Timestamps | undefined
   readonly operations?: readonly Operations[] | undefined
   readonly blobs?: Blobs | undefined
   readonly binary?: Binary | undefined

@@ -191,7 +191,7 @@ export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D
 /**
  * An item as operations return it: frozen, without its write-only properties. A program reads a file as its
  * record, a client as its address. What only some principals read a client may lack. The type ignores two options: with
- * `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`. Editors show the properties, since the
+ * `timestamps` there are no dates, or others, and with `idField: 'identifier'` no `id`. Editors show the properties, since the
  * branches of a conditional type have no name of their own.
  */
 export type DefItem<D extends Def> = D['by'] extends 'client'

@@ -56,6 +56,7 @@ export interface Declaration
       CollectionOptions,
       | 'name'
       | 'id'
+      | 'timestamps'
       | 'sort'
       | 'indexes'
       | 'unique'

@@ -42,7 +42,7 @@ function groupAlike(written: readonly Written[], mapping: TableMapping) {
  * @returns `undefined` from the function if one is not at its version: what it has changed is to be undone.
  */
 export function buildChangeAlike(mapping: TableMapping, clock: () => number) {
-  const { database, from, versionColumn = '', id, idValue } = mapping
+  const { database, from, versionColumn = '', id, idValue, created } = mapping
   const version = sql.id(versionColumn)
 
   /** Changes rows at their versions: the columns of all of them to the same values. */
@@ -70,8 +70,9 @@ export function buildChangeAlike(mapping: TableMapping, clock: () => number) {
     const last = Math.max(...changes.map(({ before }) => before.updatedAt ?? 0))
     const date = new Date(findNextDate(clock(), last)).toISOString()
     const written = changes.map(({ before, update }) => {
-      const created = mapping.created && String(before.item[mapping.created.name])
-      const item = assemble(mapping.shape, before.id, update, created ?? date, date)
+      const item = assemble(mapping.shape, before.id, update, date, date)
+      // Null in a table of others.
+      if (created) item[created.name] = before.item[created.name] ?? null
       return { before, item, version: mapping.makeVersion() }
     })
     for (const { columns, alike } of groupAlike(written, mapping))

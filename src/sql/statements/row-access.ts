@@ -70,7 +70,7 @@ export class RowAccess {
     const [found] = (await runner.run(this.#replace, parameters)).rows
     if (!found) return undefined
     for (const date of [created, updated])
-      if (date) item[date.name] = String(decodeValue(found[date.read], date))
+      if (date) item[date.name] = decodeValue(found[date.read], date) ?? null
     return mapping.predict(item, next)
   }
 

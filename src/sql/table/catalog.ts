@@ -236,7 +236,10 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
   if (!served || native || served.as.includes(type)) return []
   const { as, natives = [], instead = [] } = served
   const kinds = [...as.map(each => HOLDS[each]), ...natives.map(({ kind }) => HELD[kind] ?? kind)]
-  const others = [...new Set(kinds)].map(each => `declare ${each}`).concat(instead)
+  const others = [...new Set(kinds)]
+    .filter(each => each !== HOLDS[type])
+    .map(each => `declare ${each}`)
+    .concat(instead)
   return [
     `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${[...others, 'serve a view that casts it'].join(', or ')}`,
   ]

@@ -39,6 +39,8 @@ export interface ColumnOptions {
 
 /** What a database does for a column of an existing table. */
 export interface Filled {
+  /** The field, where the table allows null that the declaration does not know. */
+  readonly field: Field
   /** Whether the store never writes it, as a generated column. */
   readonly generated: boolean
   readonly notNull: boolean

@@ -19,7 +19,16 @@ export function findFilled(column: Column, row: Row, shape: Shape): Filled {
   const isLeftOut = isTrue(row.is_generated) || (unwritable && !isSent(column, shape))
   const generated = isLeftOut && name !== shape.identity.name
   const preset = generated || !field.optional ? undefined : findPreset(column, row)
-  return { generated, notNull, unwritable, preset }
+  // The store sets the dates of its writes, and other programs leave them out.
+  const isDate = name === shape.createdAt || name === shape.updatedAt
+  const mayLack = isDate && !notNull
+  return {
+    field: mayLack ? { ...field, nullable: true } : field,
+    generated,
+    notNull,
+    unwritable,
+    preset,
+  }
 }
 
 function findPreset({ field, ref }: Column, row: Row): Preset | undefined {
