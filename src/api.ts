@@ -295,6 +295,7 @@ export function defineApi(options: object): unknown {
       await Promise.all(chosen.map(warnOfUnaddressed))
     },
     close: async () => {
+      runtime.closing.abort()
       await Promise.all([...stores].map(store => store.close()))
     },
   }

@@ -7,6 +7,7 @@ import { addContentPlaces } from './blobs/content-places.ts'
 import { toPrivateCacheControl } from './http/private-cache-control.ts'
 import { buildApi } from './model/compile/build-api.ts'
 import { checkBlobs } from './model/compile/check-blobs.ts'
+import { checkLive } from './model/compile/check-live.ts'
 import {
   COLLECTION_RULES,
   readTimestamps,
@@ -266,6 +267,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     groups: compileGroups(options, fields),
     lease: compileLease(options, fields),
     total: options.total ?? 'exact',
+    live: options.live ?? false,
     parents: findParents(name, references),
     references,
     relations: new Map<string, never>(),
@@ -285,6 +287,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     description: options.description,
   })
   checkViews(definition)
+  if (definition.live) checkLive(definition)
   return definition
 }
 

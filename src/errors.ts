@@ -72,6 +72,7 @@ export const ERROR_TYPES = {
     too_many_groups:
       'A count has too many groups, or `by` too many fields. Use filters, or fewer fields.',
     too_many_included: 'What is to be included is too much. List it by itself, page by page.',
+    too_many_live: 'The list is too long to be followed. Narrow it by filters.',
     too_many_parameters: 'The query has too many parameters. Send fewer.',
     too_many_sort_keys: '`sort` names too many fields. Name fewer.',
     too_many_values: 'A filter, or a count with sums, has too many values. Send several requests.',

@@ -26,6 +26,7 @@ const LAYERS = [
   'types',
   'openapi',
   'operations',
+  'live',
   'server',
   'collection',
   'with-principal',

@@ -53,7 +53,7 @@ const EXPOSED =
 /** Request headers that a script of another origin may always send. */
 const ALLOWED =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, ' +
-  'If-Range, If-Unmodified-Since, Prefer, Range, X-HTTP-Method-Override, X-Request-Id, ' +
+  'If-Range, If-Unmodified-Since, Last-Event-ID, Prefer, Range, X-HTTP-Method-Override, X-Request-Id, ' +
   'X-Requested-With'
 
 const ORIGIN_SYNTAX = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$|^null$/

@@ -61,6 +61,10 @@ const DEFAULTS = {
   keyAnswer: 64 * 1024,
   /** Milliseconds for which that answer is kept; then its key is new. Default 86,400,000, a day. */
   keyTime: 86_400_000,
+  /** Lists that are followed at the same time; more are answered 503. They do not count for `concurrency`. Default 10,000. */
+  watchers: 10_000,
+  /** Items of a list that is followed; more are answered 400. Default 10,000. */
+  maxLive: 10_000,
   /** Requests handled at the same time; more are answered 503. Default 1,000. */
   concurrency: 1000,
 }

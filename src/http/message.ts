@@ -62,6 +62,15 @@ export type BodyChunk = Uint8Array | string
 /** A body that is produced while it is sent. */
 export type StreamBody = AsyncIterable<BodyChunk>
 
+/** A body that goes on until the client or the server ends it. Its pieces are sent as they come. */
+export interface LiveBody extends StreamBody {
+  end(): void
+}
+
+export function isLive(body: SentBody | undefined): body is LiveBody {
+  return isStream(body) && 'end' in body
+}
+
 export type ResponseBody = BodyChunk | StreamBody
 
 /** The same, and a long body in pieces. */

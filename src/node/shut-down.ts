@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { findServed, type Handler } from '../server/handlers/node-handler.ts'
+import { endLive } from '../server/handlers/node-send.ts'
 
 /** Servers that end: their connections are not kept for another request. */
 export const closing = new WeakSet<Server>()
@@ -56,6 +57,7 @@ export async function shutDown(
 
 function close(server: Server, time: number): Promise<void> {
   closing.add(server)
+  endLive(server)
   return new Promise((resolve, reject) => {
     const end = (error?: Error) => {
       clearInterval(sweep)

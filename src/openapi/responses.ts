@@ -20,7 +20,7 @@ import { printItemType, toTypeName } from './names.ts'
 import { itemSchema } from './schemas.ts'
 
 /** What the body of an answer is. */
-type BodyKind = 'item' | 'created' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
+type BodyKind = 'item' | 'created' | 'page' | 'live' | 'count' | 'result' | 'bytes' | 'resources'
 
 /** The name is that of the shared answer, behind the type of the items where these are in it. */
 type Answer = readonly [name: string, description: string, content?: BodyKind]
@@ -40,6 +40,12 @@ const CHANGES: Readonly<Record<number, Answer>> = {
 }
 
 const LIST: Answer = ['List', 'A page of the list, or the part that Range requests', 'page']
+
+const LIVE_LIST: Answer = [
+  'LiveList',
+  'A page of the list, or as text/event-stream the whole list and then its changes',
+  'live',
+]
 
 const PAGES: Readonly<Record<number, Answer>> = {
   200: LIST,
@@ -94,6 +100,7 @@ function answersOf(described: MethodDescription): readonly (readonly [string, An
     ...answers,
     ...(creates && { 201: ITEM }),
     ...(hasArrays(described) && { 200: NONE_CREATED, 201: CREATED }),
+    ...(name === 'list' && method === 'GET' && target.collection?.live && { 200: LIVE_LIST }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
   }).filter(([status]) => !components.isLight || LIGHT.has(status))
@@ -176,6 +183,10 @@ function answerContent(
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })
+    case 'live': {
+      const list = buildContent(types, { type: 'array', items: item() })
+      return { ...list, 'text/event-stream': { schema: { type: 'string' } } }
+    }
     case 'created': {
       const one = buildContent(types, item())
       return types.includes(JSON_TYPE) ? { ...one, [JSON_TYPE]: { schema: orArray(item()) } } : one

@@ -31,6 +31,7 @@ import { withDryRun } from '../operations/writes/dry-run.ts'
 import { tidyQuery } from '../query/form-query.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readForm, readRequestBody } from './body.ts'
+import { compileFollow } from './follow-list.ts'
 import { negotiate, negotiateFormat } from './negotiate-format.ts'
 import { prepareFor, readConditions } from './operation-head.ts'
 import { readQueryParameters } from './read-query.ts'
@@ -60,6 +61,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const stepsAfterAdmission = (method: string, operation: string): Step[] =>
     steps(
       api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),
+      isLiveList(target, method) && compileFollow(api),
       target.kind !== 'blob' && step(negotiateFormat, 406),
       target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),
       hasListPage(api, target) && !readsBody(method) && step(redirectForm),
@@ -187,6 +189,11 @@ function authorizeFor(operation: string): Step {
 /** A QUERY has its parameters in its body; of another method it is the item or an input. */
 function readBodyOf(method: string): Step {
   return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415, 503)
+}
+
+/** Whether a list may be followed. */
+function isLiveList({ kind, collection }: RouteTarget, method: string): boolean {
+  return kind === 'collection' && collection.live && (method === 'GET' || method === 'HEAD')
 }
 
 /** Whether browsers get pages of a list. */

@@ -14,6 +14,7 @@ import {
   addHeaders,
   type HeaderList,
   type HttpResponse,
+  isLive,
   isStream,
   NOSNIFF,
 } from '../http/message.ts'
@@ -62,7 +63,7 @@ export function respond(context: RequestContext): Awaitable<void> {
 /** Sets the response of the request: a stream once its first piece is read, a large body if it may be sent. @throws HttpError 503 */
 function complete(context: RequestContext, response: HttpResponse): Awaitable<void> {
   const { body, length } = response
-  if (!isStream(body)) {
+  if (!isStream(body) || isLive(body)) {
     if (length !== undefined && length > SMALL) requireSendable(context, length)
     context.response = response
     return undefined

@@ -106,6 +106,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   hooks: OBJECT,
   putCreates: BOOLEAN,
   requirePrecondition: BOOLEAN,
+  live: BOOLEAN,
   total: oneOf('exact', 'estimated', 'none'),
   cacheControl: HEADER_VALUE,
   access: OBJECT,

@@ -55,6 +55,11 @@ export interface PlainOptions {
   readonly putCreates?: boolean | undefined
   /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
   readonly requirePrecondition?: boolean | undefined
+  /**
+   * Whether clients may follow lists: `GET /cars` with `Accept: text/event-stream` is the list and then each change, of whatever
+   * program. It needs a store with `changes`: {@link memoryStore}, or `sqlStore({ changes: true })`. Default false.
+   */
+  readonly live?: boolean | undefined
   /** How lists are counted, unless `Prefer` asks otherwise. Default `exact`. */
   readonly total?: TotalMode | undefined
   /**

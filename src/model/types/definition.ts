@@ -61,6 +61,8 @@ export interface CollectionDefinition {
   readonly defaultLimit: number
   readonly maxLimit: number
   readonly total: TotalMode
+  /** Whether its lists may be followed. */
+  readonly live: boolean
   readonly cacheControl: string
   /** The form of binary properties in answers. */
   readonly binary: BinaryForm

@@ -45,6 +45,7 @@ export function createHandlers(
     api,
     router,
     workload: createWorkload(api.limits),
+    closing: new AbortController(),
     pages,
     createResource,
     runTransaction,

@@ -7,6 +7,7 @@ import {
   type HeaderList,
   type HttpResponse,
   isStream,
+  type LiveBody,
   type StreamBody,
 } from '../../http/message.ts'
 
@@ -80,8 +81,10 @@ function* takeOut(pieces: Uint8Array[]): Generator<Uint8Array> {
 /** Sends a stream: the next piece is not begun before the client has read what was written. */
 async function sendStream(
   response: ServerResponse,
-  body: StreamBody | Iterable<BodyChunk>,
+  body: StreamBody | LiveBody | Iterable<BodyChunk>,
 ): Promise<void> {
+  const { server } = Object(response.socket) as { server?: object } // of node:http, and not of a wrapper
+  if (server && 'end' in body) keepUntilEnd(server, body, response)
   let wake: (() => void) | undefined
   const onReady = () => wake?.()
   response.on('drain', onReady).on('close', onReady)
@@ -110,6 +113,23 @@ async function* untilClose(
     if (socket?.remoteAddress !== undefined && !('encrypted' in socket)) socket.resetAndDestroy()
     throw error
   }
+}
+
+/** Bodies that go on, by the server that sends them: it ends them when it is shut down. */
+const liveBodies = new WeakMap<object, Set<LiveBody>>()
+const ending = new WeakSet<object>()
+
+function keepUntilEnd(server: object, body: LiveBody, response: ServerResponse): void {
+  const bodies = liveBodies.get(server) ?? new Set()
+  liveBodies.set(server, bodies.add(body))
+  if (ending.has(server)) body.end()
+  response.once('close', () => bodies.delete(body))
+}
+
+/** Ends the bodies of a server that would go on. */
+export function endLive(server: object): void {
+  ending.add(server)
+  for (const body of liveBodies.get(server) ?? []) body.end()
 }
 
 let unsent = 0

@@ -1,0 +1,196 @@
+// One stream of a live list: the list, then its changes, as server-sent events (WHATWG HTML, "Server-sent events").
+
+import type { LiveBody } from '../http/message.ts'
+import type { Id } from '../store/store.ts'
+import type { Follower, Hub, ListUpdate, Seat } from './hub.ts'
+import type { Shown } from './shown.ts'
+
+/** How much of a stream may be unread, in characters, before it begins anew. */
+const MAX_UNREAD = 256 * 1024
+
+/** The empty id: who loses the connection within the list that follows must not go on from an earlier position. */
+const RESET = 'event: reset\nid:\ndata: {}\n\n'
+
+interface WatcherOptions {
+  /** By `performance.now()`. */
+  readonly endAt: number
+  /** How long the client waits before it comes again, in milliseconds. */
+  readonly retry: number
+  readonly onEnd: (watcher: Watcher) => void
+}
+
+export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefined> {
+  shown: Shown
+  seat: Seat | undefined
+  /** When its rights are checked again, when it last said something, and when it ends; by `performance.now()`. */
+  checkAt = 0
+  beatAt = 0
+  readonly endAt: number
+  ids: Set<Id> | undefined
+  readonly #hub: Hub
+  readonly #onEnd: (watcher: Watcher) => void
+  readonly #abort = new AbortController()
+  #queue: string[] = []
+  #unread = 0
+  #position: string | undefined
+  #ended = false
+  /** Counts the starts: what an earlier one still reads is dropped. */
+  #start = 0
+  #take: ((result: IteratorResult<string, undefined>) => void) | undefined
+  #onTaken: (() => void) | undefined
+
+  constructor(shown: Shown, hub: Hub, { endAt, retry, onEnd }: WatcherOptions) {
+    this.shown = shown
+    this.#hub = hub
+    this.endAt = endAt
+    this.#onEnd = onEnd
+    this.push(`retry: ${retry}\n\n`)
+  }
+
+  [Symbol.asyncIterator]() {
+    return this
+  }
+
+  /** Whether it has shown the whole list. */
+  get isReady(): boolean {
+    return this.#position !== undefined
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** The id of its last event. */
+  get id(): string {
+    return `${this.shown.key}.${this.#position}`
+  }
+
+  next(): Promise<IteratorResult<string, undefined>> {
+    const value = this.#queue.join('')
+    if (value !== '') {
+      this.#forget()
+      this.#onTaken?.()
+      return Promise.resolve({ done: false, value })
+    }
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined })
+    return new Promise(resolve => {
+      this.#take = resolve
+    })
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#queue = []
+    this.end()
+    return { done: true, value: undefined }
+  }
+
+  /** Ends it; what is queued is still read. @param resets whether the client is to forget the list. */
+  end(resets = false): void {
+    if (this.#ended) return
+    if (resets) {
+      this.#forget()
+      this.push(RESET)
+    }
+    this.#ended = true
+    this.#start++
+    this.#leave()
+    this.#abort.abort(new Error('The stream has ended'))
+    this.#onTaken?.()
+    this.#take?.({ done: true, value: undefined })
+    this.#take = undefined
+    this.#onEnd(this)
+  }
+
+  /** Begins, or begins anew. @param position from which the client goes on; absent: with the whole list. */
+  begin(position?: string): void {
+    this.#leave()
+    this.#forget()
+    this.#position = undefined
+    const start = ++this.#start
+    if (position !== undefined && this.shown.matches) this.#hub.join(this, position)
+    else this.#list(start).catch(error => this.#fail(start, error))
+  }
+
+  #leave(): void {
+    this.#hub.leave(this)
+    this.seat = undefined
+  }
+
+  /** Drops what the client has not read. */
+  #forget(): void {
+    this.#queue = []
+    this.#unread = 0
+  }
+
+  /** Says that it is alive; and from where it would go on, so that this does not become too old. */
+  beat(): void {
+    if (this.#unread === 0)
+      this.push(this.isReady && this.shown.matches ? `:\nid: ${this.id}\n\n` : ':\n\n')
+  }
+
+  tell({ items, removed }: ListUpdate, position: string, isCurrent: boolean): void {
+    const becomesReady = isCurrent && !this.isReady
+    if (this.isReady || isCurrent) this.#position = position
+    // Only the last event has the id: who misses the others reads them again.
+    const id = this.isReady && this.shown.matches ? `id: ${this.id}\n` : ''
+    const last = becomesReady ? 'ready' : removed === '' ? 'items' : 'removed'
+    let text = ''
+    const add = (event: string, data: string) => {
+      text += `event: ${event}\n${event === last ? id : ''}data: ${data}\n\n`
+    }
+    if (items !== '') add('items', `[${items}]`)
+    if (removed !== '') add('removed', `[${removed}]`)
+    if (becomesReady) add('ready', '{}')
+    if (text !== '') this.push(text)
+  }
+
+  push(text: string): void {
+    if (this.#ended) return
+    this.beatAt = performance.now()
+    if (this.#take) {
+      const take = this.#take
+      this.#take = undefined
+      take({ done: false, value: text })
+    } else if (this.#unread > MAX_UNREAD) this.begin()
+    else {
+      this.#queue.push(text)
+      this.#unread += text.length
+    }
+  }
+
+  /** Shows the list as it is, piece by piece as the client reads it. */
+  async #list(start: number): Promise<void> {
+    const { shown } = this
+    const isOver = () => this.#start !== start
+    this.ids = shown.matches ? undefined : new Set()
+    this.push(RESET)
+    await this.#taken()
+    const position = isOver() ? '' : await this.#hub.findPosition()
+    if (isOver()) return
+    for await (const batch of shown.list(this.#abort.signal)) {
+      if (isOver()) return
+      for (const { id } of batch) this.ids?.add(id)
+      const items = await shown.print(batch)
+      if (isOver()) return
+      this.push(`event: items\ndata: [${items}]\n\n`)
+      await this.#taken()
+      if (isOver()) return
+    }
+    this.#hub.join(this, position)
+  }
+
+  #fail(start: number, error: unknown): void {
+    if (this.#start !== start) return
+    this.#hub.report(error)
+    this.end()
+  }
+
+  /** Waits until all that is queued is read. */
+  async #taken(): Promise<void> {
+    while (this.#unread > 0 && !this.#ended) {
+      await new Promise<void>(resolve => {
+        this.#onTaken = resolve
+      })
+    }
+  }
+}

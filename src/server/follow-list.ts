@@ -1,0 +1,110 @@
+// A list as a stream of server-sent events, where a collection is live. What streams is loaded by the first who asks.
+
+import { authenticate } from '../auth/scheme.ts'
+import { memoize } from '../base/memoize.ts'
+import { HttpError } from '../errors.ts'
+import type { Format } from '../formats/format.ts'
+import type { readShown } from '../live/shown.ts'
+import type { CheckedRights } from '../live/streams.ts'
+import { toWhole } from '../model/compile/compile-views.ts'
+import type { ApiDefinition } from '../model/types/definition.ts'
+import { chooseFormat } from '../negotiate.ts'
+import { authorize, metadataAddress } from '../operations/calls/authorize.ts'
+import {
+  type CollectionContext,
+  RequestContext,
+  type Runtime,
+  type Step,
+} from '../operations/calls/context.ts'
+import { reportFailure } from '../operations/calls/report-failure.ts'
+import { prepareFor } from './operation-head.ts'
+import { respond } from './respond.ts'
+import { step, toCollectionContext } from './steps.ts'
+
+const TYPE = 'text/event-stream'
+
+const HEADERS = ['X-Accel-Buffering', 'no', 'Incremental', '?1']
+
+/** Negotiated with the formats of the api. Its text is that of a stream. */
+const EVENTS: Format = { name: 'events', extensions: [], types: [TYPE], write: () => '' }
+
+/** The step that goes on with a stream where the client prefers one. */
+export function compileFollow(api: ApiDefinition): Step {
+  const formats = [...api.formats, EVENTS]
+  const follow = [prepareFor('list'), step(followList, 400, 401, 403, 404, 503), respond]
+  const chooseEvents: Step = ({ request, extension }) => {
+    const { accept } = request.headers
+    if (extension !== undefined || !accept || !/event-stream/i.test(accept)) return undefined
+    return chooseFormat(formats, { accept }, api.limits.accept)?.format === EVENTS
+      ? follow
+      : undefined
+  }
+  return step(chooseEvents, 400)
+}
+
+/** @throws HttpError */
+async function followList(requested: RequestContext): Promise<void> {
+  const context = toCollectionContext(requested)
+  const { runtime, request, method, principal } = context
+  const { readShown } = await import('../live/shown.ts')
+  const shown = await runtime.workload.run(async () => {
+    const read = await readShown(context)
+    await read.requireShort()
+    return read
+  }, request)
+  const { changes } = context.target.collection.store
+  const headers = HEADERS.slice()
+  const negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }
+  context.negotiated = negotiated
+  context.result = { status: 200, headers, isPrivate: true }
+  if (method === 'HEAD' || !changes) return
+  const watcher = (await findStreams(runtime)).open({
+    shown,
+    changes,
+    last: request.headers['last-event-id'],
+    expiresAt: typeof principal?.exp === 'number' ? principal.exp * 1000 : Number.POSITIVE_INFINITY,
+    check: () => checkAgain(context, readShown),
+    report: error => reportFailure(context, error),
+  })
+  request.signal.addEventListener('abort', () => watcher.end())
+  context.negotiated = { ...negotiated, format: { ...EVENTS, write: () => watcher } }
+  context.result = {
+    ...context.result,
+    representation: { kind: 'document', name: 'list', data: null },
+  }
+}
+
+/** The streams of an api, which end when it closes. */
+const findStreams = memoize(async (runtime: Runtime) => {
+  const { LiveStreams } = await import('../live/streams.ts')
+  const streams = new LiveStreams(runtime.api.limits.watchers)
+  runtime.closing.signal.addEventListener('abort', () => streams.end())
+  return streams
+})
+
+/**
+ * Checks the rights of a stream as those of a new request with the same credentials. It is counted by no limit: nobody asks.
+ * @param read finds what the stream shows then.
+ */
+async function checkAgain(
+  context: CollectionContext,
+  read: typeof readShown,
+): Promise<CheckedRights> {
+  const { runtime, api, request, base, method, target } = context
+  const again = new RequestContext(runtime, request, base, false)
+  try {
+    again.authenticated = await authenticate(api.schemes, request, api.baseUrl, () =>
+      metadataAddress(api, base),
+    )
+    again.principal = again.authenticated?.principal
+    again.target = again.viewTarget({ ...target, collection: toWhole(target.collection) })
+    Object.assign(again, { method, operation: 'list', parameters: context.parameters })
+    authorize(again, ['list'])
+    return await read(toCollectionContext(again))
+  } catch (error) {
+    const status = error instanceof HttpError ? error.status : 500
+    if (status >= 500) reportFailure(context, error)
+    // An expired token is renewed, and the client goes on: what it has is still its own.
+    return status >= 500 || status === 401 ? 'ended' : 'lost'
+  }
+}
