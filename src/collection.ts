@@ -161,6 +161,7 @@ export function defineCollection(options: object): unknown {
   const title = typeof declaration?.name === 'string' ? declaration.name : 'A collection'
   checkOptions(title, declaration, COLLECTION_RULES)
   const definition = buildDefinition(declaration)
+  if (definition.live) checkLive(definition)
   declaration.store.attach(definition.shape)
   let handlers: Handlers | undefined
   /** Made on first use: a collection of a larger api is not served alone. */
@@ -287,7 +288,6 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     description: options.description,
   })
   checkViews(definition)
-  if (definition.live) checkLive(definition)
   return definition
 }
 
@@ -358,8 +358,7 @@ function buildShape(options: Declaration): Shape {
   const { parents, references, relation, unique = [], indexes = [], lease } = options
   const searched = readSearchOption(options)
   const roles = Object.entries(options.fields ?? {})
-  const named = (wanted: string) =>
-    roles.filter(([, role]) => role === wanted).map(([property]) => property)
+  const named = (role: string) => roles.flatMap(([name, each]) => (each === role ? [name] : []))
   const [readOnly, writeOnly] = [named('readOnly'), named('writeOnly')]
   const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => {

@@ -11,6 +11,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   client: 'client/index.ts',
   'client/batch': 'client/batch.ts',
   'client/files': 'client/files.ts',
+  'client/live': 'client/live.ts',
   'client/forms': 'client/forms.ts',
   query: 'client/tanstack-query.ts',
   rules: 'rules/index.ts',
@@ -63,6 +64,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/client/batch.js",
       "./dist/client/files.js",
       "./dist/client/forms.js",
+      "./dist/client/live.js",
       "./dist/client/tanstack-query.js",
       "./dist/rules/index.js",
       "./dist/html/index.js",
@@ -250,6 +252,17 @@ test('rest-conventions/client/files', async () => {
       "type ProgressOptions",
       "type UploadProgress",
       "withProgress",
+    ]
+  `)
+})
+
+test('rest-conventions/client/live', async () => {
+  expect(await namesOf('client/live.ts')).toMatchInlineSnapshot(`
+    [
+      "liveQuery",
+      "type LiveChange",
+      "type LiveQueryOptions",
+      "watch",
     ]
   `)
 })

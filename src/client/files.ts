@@ -5,8 +5,9 @@ import type { ByClient, CallOptions } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
 import { notAnAnswer } from './errors.ts'
 import type { FetchOptions } from './fetch-reply.ts'
-import { type ClientState, stateOf } from './place.ts'
+import { stateOf } from './place.ts'
 import { printQuery } from './query-string.ts'
+import { receive } from './receive.ts'
 import { createResources } from './resource.ts'
 
 /** How far an upload is. */
@@ -159,25 +160,6 @@ const browser = globalThis as Browser // the types of Node lack it
 
 type Transport = NonNullable<FetchOptions['fetch']>
 type OnProgress = (progress: UploadProgress) => void
-
-/** Reads what is no JSON: errors are those of any read, and nothing is read of the content. */
-async function receive(state: ClientState, path: string, options: CallOptions): Promise<Response> {
-  let received = new Response()
-  await state.send('GET', path, {
-    // The content of a proxy would be no better than none.
-    headers: { accept: '*/*' },
-    options,
-    through: async (url, init) => {
-      received = await (state.fetch ?? fetch)(url, init)
-      return received.ok || received.status === 304 ? new Response(null, received) : received
-    },
-  })
-  // By now the request has no signal any more. Types alone tell an option that is undefined from one that is absent.
-  const body = received.body?.pipeThrough(new TransformStream(), {
-    signal: options.signal as AbortSignal,
-  })
-  return new Response(body, received)
-}
 
 /** Sends a form as a stream of which each chunk is counted. @param own the `fetch` of the client. */
 async function sendStream(

@@ -43,6 +43,7 @@ test.each([
   ['batch', 800],
   ['forms', 900],
   ['files', 900],
+  ['live', 1_200],
 ])('%s adds at most %i bytes', async (entry, max) => {
   const [core, both] = [await bundle('index'), await bundle('index', entry)]
   const added = both.zipped - core.zipped
