@@ -111,24 +111,27 @@ ${text}`,
   },
 }
 
-describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, run }) => {
-  /** Starts it as the document configures it, in front of a port. */
-  async function startProxy(target: number): Promise<string> {
-    const own = await freePort()
-    const block = blocks.find(block => block.language === language)
-    const text = config(block?.text ?? '')
-      .replaceAll(':3000', `:${target}`)
-      .replace(/(?<=listen |\*:)80\b/, String(own))
-      .replaceAll(`${name}.pid`, `${name}-${own}.pid`)
-    const file = join(folder, `${name}-${own}.conf`)
-    await writeFile(file, `${text}\n`)
-    execFileSync(name, check(file), { stdio: 'pipe' })
-    start(name, run(file))
-    const cars = `http://127.0.0.1:${own}/api/cars`
-    await answers(cars)
-    return cars
-  }
+/** Starts a proxy as the document configures it, in front of a port. */
+async function startProxy(name: string, target: number): Promise<string> {
+  const proxy = PROXIES[name]
+  if (!proxy) throw new Error(`There is no proxy ${name}`)
+  const own = await freePort()
+  const block = blocks.find(({ language }) => language === proxy.language)
+  const text = proxy
+    .config(block?.text ?? '')
+    .replaceAll(':3000', `:${target}`)
+    .replace(/(?<=listen |\*:)80\b/, String(own))
+    .replaceAll(`${name}.pid`, `${name}-${own}.pid`)
+  const file = join(folder, `${name}-${own}.conf`)
+  await writeFile(file, `${text}\n`)
+  execFileSync(name, proxy.check(file), { stdio: 'pipe' })
+  start(name, proxy.run(file))
+  const cars = `http://127.0.0.1:${own}/api/cars`
+  await answers(cars)
+  return cars
+}
 
+describe.each(Object.keys(PROXIES))('%s', name => {
   test.skipIf(!isInstalled(name))(
     'lets no client name its own address, host or scheme',
     async () => {
@@ -140,7 +143,7 @@ describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, r
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
       try {
-        const cars = await startProxy((server.address() as AddressInfo).port)
+        const cars = await startProxy(name, (server.address() as AddressInfo).port)
         await fetch(cars, {
           headers: {
             'x-forwarded-for': '192.0.2.1',
@@ -161,7 +164,7 @@ describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, r
   )
 
   test.skipIf(!isInstalled(name))('serves as the document configures it', async () => {
-    const cars = await startProxy(port)
+    const cars = await startProxy(name, port)
 
     const headers = { 'content-type': 'application/json' }
     const created = await fetch(cars, { method: 'POST', headers, body: '{"color":"red"}' })
@@ -185,6 +188,43 @@ describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, r
     ])
   })
 })
+
+test.skipIf(!isInstalled('haproxy'))(
+  'haproxy repeats a request that got no response if it is a read, or has a key',
+  async () => {
+    const came = new Map<string, number>()
+    const server = createServer((request, response) => {
+      const [, name] = (request.url ?? '').split('?lose=')
+      if (name === undefined) return void response.end()
+      const times = (came.get(name) ?? 0) + 1
+      came.set(name, times)
+      if (times > 1) return void response.end()
+      // The first one is read, and its connection ends: as if the process had died.
+      request.resume().once('end', () => request.socket.destroy())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const cars = await startProxy('haproxy', (server.address() as AddressInfo).port)
+      const send = (name: string, init: RequestInit) =>
+        fetch(`${cars}?lose=${name}`, init).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      const post = { method: 'POST', body: '{"color":"red"}' }
+      const keyed = { ...post, headers: { 'idempotency-key': 'one' } }
+      expect([await send('read', {}), await send('keyed', keyed)]).toEqual([true, true])
+      // A 502, or no response if HAProxy had used the connection before.
+      expect([await send('post', post), await send('patch', { ...post, method: 'PATCH' })]).toEqual(
+        [false, false],
+      )
+      expect(Object.fromEntries(came)).toEqual({ read: 2, keyed: 2, post: 1, patch: 1 })
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
+  },
+)
 
 test('several values of X-Forwarded-Host without baseUrl are warned of, once', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
