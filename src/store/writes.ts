@@ -1,4 +1,4 @@
-// The changes of a write: their kinds, and how a store makes them that takes one at a time.
+// The changes of a write: their kinds, and how a store makes them whose rows are written one by one.
 import { type Awaitable, andThen } from '../base/values.ts'
 import { placeError } from './errors.ts'
 import type {

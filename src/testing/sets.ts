@@ -1,7 +1,7 @@
 // The store contract, several items at once: `find`, and writes of stores with transactions.
 import assert from 'node:assert/strict'
 import { UniqueError } from '../store/errors.ts'
-import type { Id, Store, Stored } from '../store/store.ts'
+import type { Changes, Id, Store, Stored } from '../store/store.ts'
 import { MAX_SET } from '../store/writes.ts'
 import {
   by,
@@ -132,7 +132,7 @@ const creates: Checks = {
 }
 
 const createsChosen: Checks = {
-  async 'several creates take ids that clients chose, and makes those that are left out'(store) {
+  async 'several creates take ids that clients chose, and make those that are left out'(store) {
     await inBoth(store, async each => {
       const suffix = Math.random()
       const values = [{ id: `b${suffix}` }, {}, { id: `a${suffix}` }, {}]
@@ -247,7 +247,7 @@ const updates: Checks = {
 }
 
 const deletes: Checks = {
-  async 'several deletions remove all items, and frees their unique values'(store) {
+  async 'several deletions remove all items, and free their unique values'(store) {
     await inBoth(store, async each => {
       const [a, b, c] = await fill(each)
       assert.equal(await deleteAll(each, [c, a]), true)
@@ -292,11 +292,36 @@ const deletes: Checks = {
   },
 }
 
+const keys: Checks = {
+  async 'several changes keep one answer under their key, and none if one is not at its version'(
+    store,
+  ) {
+    const [a, b] = await fill(store)
+    const writeUnder = async (idempotencyKey: string, changes: Changes) => {
+      await store.claim(idempotencyKey, 'f')
+      const answer = (written: readonly Stored[]) => [idempotencyKey, codes(written)]
+      await store.write(changes, { idempotencyKey, answer })
+      const record = await store.claim(idempotencyKey, 'f')
+      return record.state === 'done' ? record.answer : record.state
+    }
+    const to = (before: Stored) => ({ before, update: { ...valuesIn(before), name: 'new' } })
+    const creations = valuesOf(2).map(create => ({ create }))
+    assert.deepEqual(await writeUnder('created', creations), ['created', 'n0n1'])
+    const stale = { ...a, version: 'old' }
+    assert.equal(await writeUnder('contested', [to(b), to(stale)]), 'running')
+    assert.equal(await writeUnder('left', [{ delete: b }, { delete: stale }]), 'running')
+    assert.deepEqual(await writeUnder('changed', [to(b), to(a)]), ['changed', 'BA'])
+    const deletions = [a, b].map(async ({ id }) => ({ delete: await find(store, id) }))
+    assert.deepEqual(await writeUnder('deleted', await Promise.all(deletions)), ['deleted', ''])
+    assert.equal(codes(await listAll(store, [filter('name', 'in', 'new')])), '')
+  },
+}
+
 function compareIds(one: Id, other: Id): number {
   return one < other ? -1 : 1
 }
 
-/** What a store must do that has methods for several items. */
+/** What a store must do with several items. */
 export const SETS: readonly CheckGroup[] = [
   ['uuid', reads],
   ['integer', readsMany],
@@ -306,6 +331,7 @@ export const SETS: readonly CheckGroup[] = [
   ['uuid', updates, 'transactions'],
   ['integer', { 'several updates: the same with integer ids': countedUpdates }, 'transactions'],
   ['uuid', deletes, 'transactions'],
+  ['uuid', keys, 'transactions'],
   ['integer', { 'several deletions: the same with integer ids': countedDeletes }, 'transactions'],
 ]
 
