@@ -36,7 +36,8 @@ export function nameCollection(table: string, names: Names): CollectionName {
     .slice(0, 100)
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/[^A-Za-z0-9]+/g, '_')
-    .replace(/^[^A-Za-z]+|_+$/g, '')
+    .replace(/^[^A-Za-z]+/, '')
+    .replace(/_$/, '')
     .toLowerCase()
   const plural = toPlural(words || 'items')
   const name = names.give(TAKEN.test(plural) ? `${plural}_items` : plural)
@@ -46,7 +47,7 @@ export function nameCollection(table: string, names: Names): CollectionName {
 }
 
 function toPlural(words: string): string {
-  const [last = ''] = /[^_]*$/.exec(words) ?? []
+  const last = words.slice(words.lastIndexOf('_') + 1)
   const known = Object.hasOwn(PLURALS, last) ? PLURALS[last] : undefined
   if (known) return words.slice(0, -last.length) + known
   if (ALIKE.test(words) || (last.endsWith('s') && !ONE.test(last))) return words

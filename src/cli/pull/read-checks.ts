@@ -14,20 +14,20 @@ export interface CheckBounds {
   isJson?: boolean
 }
 
-const NAME = /"((?:[^"]|"")+)"|`([^`]+)`|\[([^\]]+)\]|([A-Za-z_]\w*)/
-const LENGTH = /(?:(length|char_length|character_length) ?\()?/
+/** Parts of the patterns below. */
+const NAME = '"((?:[^"]|"")+)"|`([^`]+)`|\\[([^\\]]+)\\]|([A-Za-z_]\\w*)'
+const LENGTH = '(?:(length|char_length|character_length) ?\\()?'
 const COMPARISON = new RegExp(
-  `^${LENGTH.source}\\(*(?:${NAME.source})\\)* ?(>=|<=|>|<|=|<>|!=) ?\\(?(-?\\d+(?:\\.\\d+)?|'\\d+')$`,
+  `^${LENGTH}\\(*(?:${NAME})\\)* ?(>=|<=|>|<|=|<>|!=) ?\\(?(-?\\d+(?:\\.\\d+)?|'\\d+')$`,
   'i',
 )
 const CHOICE = new RegExp(
-  `^\\(*(?:${NAME.source})\\)* ?(?:in ?\\(|= any ?\\(+array\\[)([^\\])]*)\\]?$`,
+  `^\\(*(?:${NAME})\\)* ?(?:in ?\\(|= any ?\\(+array\\[)([^\\])]*)\\]?$`,
   'i',
 )
-const JSON_VALID = new RegExp(`^\\(*json_valid ?\\( ?(?:${NAME.source}) ?\\)`, 'i')
+const JSON_VALID = new RegExp(`^\\(*json_valid ?\\( ?(?:${NAME}) ?\\)`, 'i')
 const CAST =
   /::(?:character varying|double precision|timestamp with(?:out)? time zone|"[^"]+"|[\w.]+)(?:\([\d,]+\))?(?:\[\])?/gi
-const BETWEEN = /([\w"`[\]()]+) between (\S+) and (\S+)/gi
 
 /** Finds the bounds of columns, by their names in lower case. What is not plain is left to the database. */
 export function findBounds(checks: readonly string[]): ReadonlyMap<string, CheckBounds> {
@@ -49,7 +49,6 @@ function readCheck(check: string, found: Map<string, CheckBounds>): void {
     })
     .replace(CAST, '')
     .replace(/\s+/g, ' ')
-    .replace(BETWEEN, '$1 >= $2 and $1 <= $3')
   const literalOf = (quoted: string) => literals[Number(quoted.slice(1, -1))] ?? ''
   const boundsOf = (names: readonly (string | undefined)[]) => {
     const name = (names.find(each => each !== undefined) ?? '').replaceAll('""', '"').toLowerCase()
@@ -60,8 +59,7 @@ function readCheck(check: string, found: Map<string, CheckBounds>): void {
   const [valid, i, j, k, l] = JSON_VALID.exec(text) ?? []
   if (valid !== undefined) boundsOf([i, j, k, l]).isJson = true
   if (/\b(?:or|not|is|case|null)\b/i.test(text)) return
-  for (const part of text.split(/ and /i)) {
-    const plain = part.trim().replace(/^\(+|\)+$/g, '')
+  for (const plain of listConditions(text)) {
     const [, length, a, b, c, d, operator = '', value = ''] = COMPARISON.exec(plain) ?? []
     const [, e, f, g, h, list] = CHOICE.exec(plain) ?? []
     if (list !== undefined) {
@@ -75,6 +73,30 @@ function readCheck(check: string, found: Map<string, CheckBounds>): void {
       setBound(boundsOf([a, b, c, d]), operator, Number(value), length !== undefined)
     }
   }
+}
+
+/** Lists what must hold, without parentheses around it; `x between 1 and 5` is two conditions. */
+function listConditions(text: string): readonly string[] {
+  let between: string | undefined
+  return text.split(/ and /i).map(part => {
+    const plain = omitParentheses(part.trim())
+    if (between !== undefined) {
+      const last = `${between} <= ${plain}`
+      between = undefined
+      return last
+    }
+    const [name = '', low] = plain.split(/ between /i)
+    if (low === undefined) return plain
+    between = name
+    return `${name} >= ${low}`
+  })
+}
+
+function omitParentheses(text: string): string {
+  let [first, end] = [0, text.length]
+  while (text[first] === '(') first++
+  while (end > first && text[end - 1] === ')') end--
+  return text.slice(first, end)
 }
 
 function setBound(bounds: CheckBounds, operator: string, value: number, isLength: boolean): void {

@@ -15,9 +15,9 @@ import type { AnyKysely } from './shared-database.ts'
 const CONTROL =
   /^(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare\s+transaction|set\s+(?:local\s+|session\s+)?transaction)\b/i
 
-/** Texts, names and comments: no statement begins within one. */
-const QUOTED =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\//g
+/** What begins a string, a name or a comment: no statement begins within one. */
+const OPENING = /'|"|--|\/\*|\$\w*\$/g
+const CLOSINGS: Readonly<Record<string, string>> = { '--': '\n', '/*': '*/' }
 
 /** Creates a Kysely whose statements are part of a transaction. Each may fail alone, as a write of a store does. */
 export function createProgramSql(
@@ -74,9 +74,26 @@ class ProgramConnection implements DatabaseConnection {
 
 /** Splits a text into its statements. SQLite takes one alone, and so it is where the body of a function may hold others. */
 function listStatements(text: string, database: SqlDatabase): readonly string[] {
-  const plain = text.replaceAll(QUOTED, ' ').trimStart()
+  const plain = omitQuoted(text).trimStart()
   if (database.serial || /^create\b/i.test(plain)) return [plain]
   return plain.split(';').map(each => each.trimStart())
+}
+
+/** Leaves out strings, names and comments. A doubled quote ends one, and begins the next. */
+function omitQuoted(text: string): string {
+  let plain = ''
+  let at = 0
+  for (;;) {
+    OPENING.lastIndex = at
+    const opening = OPENING.exec(text)
+    plain += text.slice(at, opening?.index)
+    if (!opening) return plain
+    plain += ' '
+    const closing = CLOSINGS[opening[0]] ?? opening[0]
+    const end = text.indexOf(closing, OPENING.lastIndex)
+    if (end < 0) return plain
+    at = end + closing.length
+  }
 }
 
 function refuse(): never {

@@ -324,7 +324,11 @@ function isExactNumber(text: string): boolean {
 
 /** The digits of a number, from the first to the last that is not 0. */
 function digitsOf(text: string): string {
-  return text.replace(/e.*|[^\d]/gi, '').replace(/^0+|0+$/g, '')
+  const digits = text.replace(/e.*|[^\d]/gi, '')
+  let [first, end] = [0, digits.length]
+  while (digits[first] === '0') first++
+  while (end > first && digits[end - 1] === '0') end--
+  return digits.slice(first, end)
 }
 
 /** What SQLite's `current_timestamp` and `datetime()` print, in UTC. */
