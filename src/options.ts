@@ -17,7 +17,10 @@ export interface Rule {
 export type Rules<Options> = { readonly [Name in keyof Options]-?: Rule }
 
 export const TEXT: Rule = { wanted: 'a string', fits: value => typeof value === 'string' }
-export const FILLED_TEXT: Rule = matching('a string that is not empty', /./s)
+export const FILLED_TEXT: Rule = {
+  wanted: 'a string that is not empty',
+  fits: value => typeof value === 'string' && value !== '',
+}
 export const BOOLEAN: Rule = { wanted: 'true or false', fits: value => typeof value === 'boolean' }
 export const FUNCTION: Rule = { wanted: 'a function', fits: value => typeof value === 'function' }
 export const OBJECT: Rule = { wanted: 'an object', fits: isObject }
