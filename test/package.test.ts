@@ -265,9 +265,10 @@ interface Problem {
 
 /**
  * What the package may take on a disk, with its dependencies but without zod, in bytes. Each line of `src` is in it twice, since
- * maps lead to the sources. 0.4 MB came with transactions that tell what the database keeps, exact numbers, and bounds.
+ * maps lead to the sources. 0.4 MB came with transactions that tell what the database keeps, exact numbers, and bounds; 0.5 MB
+ * with live lists, jobs, column types, `pull`, and the pages about them.
  */
-const MAX_INSTALLED = 7_600_000
+const MAX_INSTALLED = 8_100_000
 
 test('the installed size is within its limit', async () => {
   const seen = new Set<string>()

@@ -66,6 +66,7 @@ interface DescribedDef<T extends CollectionDescription> {
   readonly writeOnly: never
   readonly roles: None
   readonly binary: never
+  readonly lease: never
   readonly principal: AnyPrincipal
   readonly by: 'client'
 }

@@ -71,14 +71,14 @@ export function normalizeType(type: string): string {
 const UNKNOWN = 'application/octet-stream'
 
 /** The types that {@link detectType} gives. */
-export const DETECTED_TYPES: readonly string[] = [
-  ...new Set([...SIGNATURES.map(([, type]) => type), 'text/plain', UNKNOWN]),
-  ...Object.values(ALIKE).flat(),
-]
+export function listDetectedTypes(): readonly string[] {
+  const types = new Set([...SIGNATURES.map(([, type]) => type), 'text/plain', UNKNOWN])
+  return [...types, ...Object.values(ALIKE).flat()]
+}
 
 /** Whether {@link detectType} gives a media type, or one of a range such as `image/*`. */
 export function isDetected(type: string): boolean {
-  return type === '*/*' || DETECTED_TYPES.some(known => isAccepted(known, [type]))
+  return type === '*/*' || listDetectedTypes().some(known => isAccepted(known, [type]))
 }
 
 /**

@@ -4,7 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts'
 import { assertValid } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import type { Fields } from '../../schema/fields.ts'
-import { DETECTED_TYPES, isDetected } from '../../schema/media-type.ts'
+import { isDetected, listDetectedTypes } from '../../schema/media-type.ts'
 import type { Declaration } from '../types/declaration.ts'
 
 /** Checks the binary properties, and returns where their contents live: nowhere without such properties. */
@@ -24,7 +24,7 @@ export function checkBlobs(
     const type = fields.get(blob)?.accept?.find(each => !isDetected(each))
     assertValid(
       !type,
-      `${where} that accepts "${type}", which the server cannot tell from the bytes of a file. Use one of ${DETECTED_TYPES.join(', ')}, or a range of them, such as image/*.`,
+      `${where} that accepts "${type}", which the server cannot tell from the bytes of a file. Use one of ${listDetectedTypes().join(', ')}, or a range of them, such as image/*.`,
     )
   }
   return names.length > 0 ? blobs : undefined
