@@ -56,7 +56,7 @@ export const ERROR_TYPES = {
     not_filterable: 'Lists cannot be filtered by this field. Use another.',
     not_multiple_of: 'A number is not a multiple of its step. Correct it.',
     not_sortable: 'Lists cannot be sorted by this field. Use another.',
-    not_supported: 'The store of these items cannot do this. `message` says what.',
+    not_supported: 'This cannot be done of these items. `message` says what.',
     pattern_too_long: 'A search word or pattern is too long. Shorten it.',
     read_only_field: 'The server sets the property. Leave it out, or send its current value.',
     refused_by_database: 'A rule of the database refuses the write. Do not send it again.',
@@ -82,6 +82,8 @@ export const ERROR_TYPES = {
     unaccepted_type: 'The property does not take this type of file. `message` lists its types.',
     unexpected_file: 'The property does not take files. Send a value, or use another property.',
     unexpected_input: 'The action takes no input. Send no body and no parameters.',
+    unique_set_required:
+      'A PUT of a list names its item by a unique set. `message` lists the sets.',
     unknown_attribute: 'An XML attribute is unknown. Leave it out.',
     unknown_field: 'There is no such field. `message` suggests the nearest name.',
     unknown_group: 'Items are not counted by this field. `message` lists those that are possible.',

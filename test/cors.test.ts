@@ -109,7 +109,7 @@ describe('open to any origin, the default', () => {
 
       it('a preflight has the methods, the headers, and their lifetime', async () => {
         for (const [target, methods] of [
-          ['/things', 'GET, QUERY, POST, HEAD, OPTIONS'],
+          ['/things', 'GET, QUERY, POST, PUT, HEAD, OPTIONS'],
           ['/things/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
           ['/health', 'GET, HEAD, OPTIONS'],
           ['/nothing', 'GET, QUERY, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],

@@ -77,6 +77,7 @@ export const STORES: readonly string[] = named([
   'through',
   'transaction-calls',
   'transactions',
+  'upsert',
   'undone-writes',
   'unknown-properties',
   'versions/versions',

@@ -54,6 +54,8 @@ const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
 export const NEEDED_OPERATIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['patchMany', ['list', 'patch']],
   ['deleteMany', ['list', 'delete']],
+  // Of one item: it is one of both, and the other rule does not count then.
+  ['upsert', ['create', 'replace']],
 ])
 
 /** An api, or a collection. */

@@ -9,7 +9,7 @@ import {
   remember,
   tagOf,
 } from './place.ts'
-import { isObject } from './query-string.ts'
+import { isObject, printQuery } from './query-string.ts'
 import { type CollectionReads, type Get, isList, type UntypedItem } from './reads.ts'
 import { backOff } from './time.ts'
 import { hashOf, versionOf } from './versions.ts'
@@ -71,7 +71,7 @@ export function createWrites(
       // An action may give anything.
       const { value, headers } = reply
       const fits = Array.isArray(body) ? isList(value) : isObject(value)
-      if (!path && !fits) throw notAnAnswer(reply)
+      if (path[0] !== '/' && !fits) throw notAnAnswer(reply)
       remember([value].flat(), place, tagOf(headers))
       return value
     } catch (error) {
@@ -108,6 +108,8 @@ export function createWrites(
     create: (item: unknown, options?: WriteOptions) => write('POST', COLLECTION, item, options),
     replace: (target: unknown, item: unknown, options?: WriteOptions) =>
       write('PUT', target, item, options),
+    upsert: (key: object, item: unknown, options?: WriteOptions) =>
+      write('PUT', COLLECTION, item, options, printQuery(key, place)),
     patch: (target: unknown, changes: unknown, options?: WriteOptions) =>
       write('PATCH', target, changes, options),
     change,

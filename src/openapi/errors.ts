@@ -32,7 +32,12 @@ function listStatuses(described: MethodDescription): number[] {
   if (collection) {
     const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
     add(ofItem || parent || collection.hideExistence, 404)
-    add(writes && (ofItem || isByFilter(described)) && collection.requirePrecondition, 428)
+    add(
+      writes &&
+        (ofItem || name === 'upsert' || isByFilter(described)) &&
+        collection.requirePrecondition,
+      428,
+    )
   }
   return [...statuses].sort((one, other) => one - other)
 }

@@ -1,6 +1,7 @@
 // The header fields of requests and responses, as OpenAPI 3.1.
 import { isConditional } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import { UPSERT } from '../model/compile/unique-keys.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
@@ -55,9 +56,11 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
     return ['If-None-Match', 'Prefer', ...(isGet && isList ? ['Range'] : [])]
   }
   return [
-    ...(kind === 'item' || action?.on === 'item' ? ['If-Match', 'If-Unmodified-Since'] : []),
+    ...(kind === 'item' || action?.on === 'item' || name === UPSERT
+      ? ['If-Match', 'If-Unmodified-Since']
+      : []),
     ...(isByFilter(described) ? ['If-Match'] : []),
-    ...(name === 'replace' && collection.putCreates ? ['If-None-Match'] : []),
+    ...(name === UPSERT || (name === 'replace' && collection.putCreates) ? ['If-None-Match'] : []),
     ...(takesKey(described) ? ['Idempotency-Key'] : []),
     'Prefer',
   ]

@@ -14,6 +14,7 @@ const VERBS: Readonly<Record<string, readonly [verb: string, words: string, of: 
     create: ['create', 'Create', 'item'],
     read: ['read', 'Read', 'item'],
     replace: ['replace', 'Replace', 'item'],
+    upsert: ['upsert', 'Create or replace', 'item'],
     patch: ['patch', 'Change', 'item'],
     delete: ['delete', 'Delete', 'item'],
     patchMany: ['patchMany', 'Change many', 'list'],

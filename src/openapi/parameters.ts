@@ -1,15 +1,17 @@
 // The parameters of each query, as OpenAPI 3.1.
 
 import { memoize } from '../base/memoize.ts'
+import { toPath } from '../base/paths.ts'
 import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
+import { listKeys, UPSERT } from '../model/compile/unique-keys.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { isGroupParameter } from '../query/groups.ts'
 import { INCLUDE } from '../query/include.ts'
 import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
-import type { Fields } from '../schema/fields.ts'
+import { type Fields, findField } from '../schema/fields.ts'
 import { fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
 import { buildFilters, DEEP_OBJECT, INSTANT, type QueryParameter } from './filters.ts'
@@ -23,6 +25,7 @@ const TEXT: JsonSchema = { type: 'string' }
 /** Builds the parameters of the query of an operation. */
 export function buildQueryParameters(described: MethodDescription): object[] {
   const { target, method, name, components } = described
+  if (name === UPSERT && target.collection) return keyParameters(target.collection)
   const reads = isSafe(method) || isByFilter(described)
   if (!target.collection || !reads || method === 'QUERY') return []
   const { action, collection } = target
@@ -41,6 +44,18 @@ export function buildQueryParameters(described: MethodDescription): object[] {
     return components.refer('parameters', wanted, collection, () => each, {
       scope: collection.name,
     })
+  })
+}
+
+/** Lists the properties of the unique sets, each with the others of its sets. */
+function keyParameters(collection: CollectionDefinition): object[] {
+  const sets = listKeys(collection)
+  return [...new Set(sets.flat())].flatMap(name => {
+    const field = findField(collection.inputFields, toPath(name))
+    const own = sets.filter(set => set.includes(name)).map(set => set.join(' and '))
+    const required = sets.every(set => set.includes(name))
+    const description = `Names the item: ${own.join(', or ')}, and nothing else`
+    return field ? [{ name, in: 'query', required, description, schema: fieldSchema(field) }] : []
   })
 }
 

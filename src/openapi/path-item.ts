@@ -6,6 +6,7 @@ import type { Item } from '../base/values.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
 import type { Route } from '../model/compile/routes.ts'
+import { UPSERT } from '../model/compile/unique-keys.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { QUERY_TYPES } from '../query/body.ts'
@@ -55,7 +56,8 @@ export function buildPathItem(
   components: Components,
 ): Record<string, object> {
   const entries = [...methods].flatMap(([method, name]) => {
-    if (method === 'HEAD') return []
+    // Generated clients would have a second function for each create and replacement.
+    if (method === 'HEAD' || (name === UPSERT && components.isLight)) return []
     const id = printOperationId(target, pattern, method, name)
     const described = { api, target, method, name, id, components }
     return [[method.toLowerCase(), describeMethod(described)]]
@@ -93,6 +95,7 @@ function describe(described: MethodDescription): string | undefined {
 /** What a summary does not say. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   replace: 'What is absent is removed or takes its default',
+  upsert: 'The properties of a unique set name the item: all of a set, and no other parameter',
   patchMany: 'All items that match the filters, or none',
   deleteMany: 'All items that match the filters, or none',
 }

@@ -2,6 +2,7 @@
 
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { readsBody } from '../http/methods.ts'
+import { UPSERT } from '../model/compile/unique-keys.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/types/definition.ts'
 import { readTypes } from '../negotiate.ts'
 import { FORM_QUERY } from '../query/body.ts'
@@ -116,11 +117,12 @@ function buildBody(described: MethodDescription): object | undefined {
 
 /** Names the operation whose body is the same. In a light document that of a PUT is mostly that of a POST. */
 function toBodyOperation(
-  name: string,
+  operation: string,
   { roles, shape }: CollectionDefinition,
   isLight: boolean,
 ): keyof typeof SUFFIXES {
   const isPlain = !roles?.writeOnly.size && !roles?.immutable.size && shape.identity.kind !== 'text'
+  const name = operation === UPSERT ? 'replace' : operation
   if (name === 'replace' && isLight && isPlain) return 'create'
   // The other operations have no body.
   return name === 'patchMany' ? 'patch' : (name as keyof typeof SUFFIXES)

@@ -74,6 +74,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   read: { 200: ITEM, 304: UNCHANGED },
   create: { 201: ITEM },
   replace: CHANGES,
+  upsert: { ...CHANGES, 201: ITEM },
   patch: CHANGES,
   delete: { 200: ITEM, 204: DONE },
   patchMany: AFFECTED,

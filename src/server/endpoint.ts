@@ -8,6 +8,7 @@ import { printLink } from '../http/link.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isSafe, readsBody } from '../http/methods.ts'
 import type { Route, RouteTarget } from '../model/compile/routes.ts'
+import { UPSERT } from '../model/compile/unique-keys.ts'
 import type {
   ActionDefinition,
   ApiDefinition,
@@ -182,7 +183,9 @@ function refuseHidden(context: RequestContext): void {
 }
 
 function authorizeFor(operation: string): Step {
-  const authorizeOperation: Step = context => authorize(context, [operation])
+  // Which of both it is needs the store.
+  const operations = operation === UPSERT ? ['create', 'replace'] : [operation]
+  const authorizeOperation: Step = context => authorize(context, operations)
   return authorizeOperation
 }
 

@@ -14,6 +14,7 @@ import { DOWNLOAD } from './routes.ts'
 const OTHER_METHODS: Readonly<Record<Exclude<keyof Resource, Operation>, true>> = {
   search: true,
   change: true,
+  upsert: true,
   actions: true,
 }
 

@@ -13,6 +13,7 @@ import type {
   VersionDefinition,
 } from '../types/definition.ts'
 import type { Operation } from '../types/operation.ts'
+import { listKeys, UPSERT } from './unique-keys.ts'
 
 /** The item whose sub-collection is requested. */
 export interface Parent {
@@ -262,7 +263,9 @@ function* collectionRoutes(
     ...on('QUERY', operation, name),
   ]
   const many = [...on('PATCH', 'patchMany'), ...on('DELETE', 'deleteMany')]
-  yield route({ kind: 'collection' }, [...query('list'), ...on('POST', 'create'), ...many])
+  const upsert = !under && listKeys(collection).length > 0 ? on('PUT', 'replace', UPSERT) : []
+  const writesOfList = [...on('POST', 'create'), ...upsert, ...many]
+  yield route({ kind: 'collection' }, [...query('list'), ...writesOfList])
   yield route({ kind: 'count' }, query('count'))
   if (collection.search) yield route({ kind: 'search' }, query('list', SEARCH))
   for (const action of collection.actions.values())

@@ -245,6 +245,16 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
   /**
+   * Creates an item, or replaces the one with these values of a unique set, which names it in place of its id:
+   * `cars.upsert({ plate: 'AB-123' }, { plate: 'AB-123', price: 30 })`.
+   * @throws HttpError 400, 403, 409; TypeError for what is no set of the option `unique`.
+   */
+  upsert(
+    key: Partial<DefInput<D>>,
+    item: DefInput<D>,
+    options?: CreateOptions<D['principal']>,
+  ): Promise<DefItem<D>>
+  /**
    * Applies a JSON Merge Patch to an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
    * @example
@@ -308,6 +318,7 @@ type Allowed<D extends Def, Named> = ([D['operations']] extends [never]
 type Refused<O extends Operation> =
   | Exclude<Operation, O>
   | ('read' | 'patch' extends O ? never : 'change')
+  | ('create' | 'replace' extends O ? never : 'upsert')
 
 /** The types of a declaration as clients have them, who set no read-only properties and read addresses of files. */
 export type ByClient<D extends Def> = [D['readOnly'] | D['binary']] extends [never]

@@ -166,6 +166,11 @@ export class CallContext implements ListOptions {
     return this.#uploads
   }
 
+  /** Continues with the uploads of a call whose work this one does. */
+  shareUploads({ uploads }: Readonly<CallContext>): void {
+    this.#uploads = uploads
+  }
+
   /** Does the work of the call as a part of a transaction. */
   async within<R>(transaction: RunningTransaction, work: () => Awaitable<R>): Promise<R> {
     this.transaction = transaction

@@ -24,6 +24,7 @@ import { type ProgramItem, parseWriteTarget, toProgramItem } from '../calls/prog
 import { resolveCollection } from '../calls/resolve-collection.ts'
 import { trackCalls } from '../calls/track-calls.ts'
 import { writeByFilter } from '../writes/by-filter.ts'
+import { findKey, upsertBy } from '../writes/upsert.ts'
 import { findHeld } from './held-item.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { readWithIncluded } from './nested-items.ts'
@@ -113,6 +114,21 @@ class CollectionResource implements Resource<UnknownDef> {
 
   readonly replace: Resource['replace'] = async (target, value, options) =>
     this.#write('replace', target, { value, options })
+
+  readonly upsert: Resource['upsert'] = async (named, value, options) => {
+    const collection = this.#collection
+    const { name, shape } = collection
+    // An empty query would be of all items.
+    const read = Object.keys(named).length > 0 && readFilters(collection, 'upsert', named)
+    const key = read && findKey(shape.unique, read)
+    if (!key)
+      throw new TypeError(
+        `${name}.upsert needs a value of each property of a unique set, not ${show(named)}. ${shape.unique.length > 0 ? `The sets are ${shape.unique.map(set => set.join(' and ')).join(', ')}` : 'Declare one by the option unique'}`,
+      )
+    const perform = upsertBy(() => key)
+    const call = { operation: 'upsert', place: WHOLE_COLLECTION, value, options, perform }
+    return this.#runItem(call)
+  }
 
   readonly patch: Resource['patch'] = async (target, value, options) =>
     this.#write('patch', target, { value, options })

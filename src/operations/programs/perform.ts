@@ -3,6 +3,7 @@
 import { freezeDeep } from '../../base/values.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../../model/compile/routes.ts'
+import type { UPSERT } from '../../model/compile/unique-keys.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import type { Operation } from '../../model/types/operation.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
@@ -16,11 +17,12 @@ import { compileByFilter } from '../writes/by-filter.ts'
 import { compileCreate } from '../writes/create-many.ts'
 import { withIncludedNames } from '../writes/included-names.ts'
 import { compileWrites } from '../writes/plan.ts'
+import { compileUpsert } from '../writes/upsert.ts'
 import { act } from './actions.ts'
 
 const COMPILERS: Readonly<
   Record<
-    Operation | typeof SEARCH | typeof DOWNLOAD,
+    Operation | typeof SEARCH | typeof DOWNLOAD | typeof UPSERT,
     (api: ApiDefinition, collection: CollectionDefinition, operation: string) => Perform
   >
 > = {
@@ -35,6 +37,7 @@ const COMPILERS: Readonly<
   patchMany: (api, collection) => compileByFilter(api, collection, 'patchMany'),
   deleteMany: (api, collection) => compileByFilter(api, collection, 'deleteMany'),
   download: () => download,
+  upsert: (api, collection) => withIncludedNames(collection, compileUpsert(api, collection)),
 }
 
 /**
@@ -54,7 +57,9 @@ export function compileOperation(
   const { error, after } = collection.hooks
   // Writes and actions run their `after` hooks themselves: once for each key.
   const hasAfter = after.has(operation) && !action && !WRITES.has(operation)
-  const operate = hasAfter || error.length > 0 ? withHooks(perform, hasAfter) : perform
+  // An upsert runs its own: it knows which operation it is.
+  const hasError = error.length > 0 && operation !== 'upsert'
+  const operate = hasAfter || hasError ? withHooks(perform, hasAfter) : perform
   return withHiddenIssues(collection, operate)
 }
 

@@ -89,6 +89,7 @@ class ProgramRequest implements ReceivedRequest {
 const METHODS: Readonly<Record<string, string>> = {
   create: 'POST',
   replace: 'PUT',
+  upsert: 'PUT',
   patch: 'PATCH',
   delete: 'DELETE',
   patchMany: 'PATCH',
@@ -113,6 +114,7 @@ const WRITE_RULES: Rules<WriteOptions> = {
 /** The options of calls that differ. */
 const RULES: Readonly<Record<string, Rules<CallOptions>>> = {
   create: CREATE_RULES,
+  upsert: CREATE_RULES,
   read: READ_RULES,
   patchMany: MANY_RULES,
   deleteMany: MANY_RULES,

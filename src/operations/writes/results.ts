@@ -6,6 +6,7 @@ import type { HeaderList } from '../../http/message.ts'
 import { cannotFollow } from '../../http/method-override.ts'
 import { printPreferences } from '../../http/prefer.ts'
 import type { CollectionTarget } from '../../model/compile/routes.ts'
+import { UPSERT } from '../../model/compile/unique-keys.ts'
 import type { Stored } from '../../store/store.ts'
 import { offers } from '../calls/authorize.ts'
 import type { OperationContext, OperationResult, WriteResponse } from '../calls/context.ts'
@@ -20,7 +21,8 @@ export const VARY_PREFER: readonly string[] = ['Prefer']
 export function chooseWriteResponse(context: OperationContext): WriteResponse {
   const { target, operation, suppressed, preferences, api, negotiated } = context
   const preferred = preferences.return
-  const { id } = target
+  // An upsert is of one item, too.
+  const id = target.id ?? (operation === UPSERT ? '' : undefined)
   const creates = operation === 'create'
   // A client that cannot read an item does not get it after a change. One that creates it knows it.
   if (!creates && !offers(context, 'read', 'list')) return 'minimal'

@@ -1,0 +1,170 @@
+// An item that is created or replaced, whichever it is: the values of a unique set name it in place of its id.
+
+import { memoize } from '../../base/memoize.ts'
+import { getValue } from '../../base/paths.ts'
+import { type Item, isObject, isScalar, type Json } from '../../base/values.ts'
+import { HttpError, type Issue } from '../../errors.ts'
+import { listKeys } from '../../model/compile/unique-keys.ts'
+import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
+import { show } from '../../options.ts'
+import type { ParsedQuery } from '../../query.ts'
+import { UniqueError } from '../../store/errors.ts'
+import type { ValueFilter } from '../../store/filter.ts'
+import { withTieBreak } from '../../store/selection.ts'
+import type { Stored } from '../../store/store.ts'
+import { authorize } from '../calls/authorize.ts'
+import type { DecodedBody, OperationContext, OperationResult, Perform } from '../calls/context.ts'
+import { copyCall } from '../calls/derive-call.ts'
+import { buildReachFilters } from '../calls/items.ts'
+import { parameter } from '../calls/program-filters.ts'
+import { runErrorHooks } from '../calls/run-hooks.ts'
+import { compileReaders } from '../reads/readers.ts'
+import * as contents from './blob-inputs.ts'
+import * as fields from './enforce-field-roles.ts'
+import * as around from './hooks.ts'
+import { claimKey } from './idempotency-key.ts'
+import { requireBody } from './input.ts'
+import { changeItem, createItem, runsAfter } from './item-steps.ts'
+import * as conditions from './preconditions.ts'
+import * as results from './results.ts'
+import { runSteps, Steps } from './steps.ts'
+import { storeChange } from './store.ts'
+import { WriteState } from './write-state.ts'
+
+/** The values of a unique set: a filter for each of its properties. */
+type Key = readonly ValueFilter[]
+
+/** Compiles `PUT /<collection>?plate=AB-123`. */
+export function compileUpsert(api: ApiDefinition, collection: CollectionDefinition): Perform {
+  const findReaders = compileReaders(api)(collection)
+  const sets = listKeys(collection)
+  const names = sets.map(set => `?${set.map(name => `${name}=`).join('&')}`).join(' or ')
+  return upsertBy(call => {
+    const { parameters } = call
+    const key = findKey(sets, findReaders(call).list(parameters, undefined).query)
+    if (key?.length === parameters.length) return key
+    const message = `A PUT here names its item by all properties of a unique set, and by nothing else: ${names}`
+    throw new HttpError(400, [{ message, type: 'unique_set_required' }])
+  })
+}
+
+/** Finds the values of one of these sets; `undefined` for a query of anything else. */
+export function findKey(
+  sets: readonly (readonly string[])[],
+  { where, related = [], search }: ParsedQuery,
+): Key | undefined {
+  const key = where.filter(
+    (filter): filter is ValueFilter => filter.operator === 'in' && filter.values.length === 1,
+  )
+  if (key.length < where.length || related.length > 0 || search) return undefined
+  const names = key.map(nameOf)
+  const isNamed = (set: readonly string[]) =>
+    set.length === names.length && set.every(name => names.includes(name))
+  return sets.some(isNamed) ? key : undefined
+}
+
+function nameOf({ path }: ValueFilter): string {
+  return path.join('.')
+}
+
+/** Creates the item that a key names, or replaces it. @param readKey throws HttpError 400, or a TypeError for a program. */
+export function upsertBy(readKey: (call: OperationContext) => Key): Perform {
+  return async outer => {
+    // It becomes the call of a create or of a replacement, as each attempt finds the item.
+    const call = copyCall(outer)
+    call.shareUploads(outer)
+    const { collection } = outer.target
+    const { create, replace, finish } = compileSteps(collection)
+    try {
+      const key = readKey(call)
+      const write = new WriteState(Object.assign(call, { body: nameInBody(call, key) }))
+      write.body = requireBody(write)
+      const attempt = async (next: WriteState) => {
+        next.current = await findByKey(call, key)
+        const { id } = next.current ?? {}
+        const operation = next.current ? 'replace' : 'create'
+        const target = next.current ? { ...outer.target, kind: 'item', id } : outer.target
+        Object.assign(call, { operation, target })
+        authorize(outer, [operation])
+        try {
+          return await runSteps(next.current ? replace : create, next)
+        } catch (error) {
+          // Where another request was faster there is an item to replace now.
+          const isTaken = error instanceof UniqueError && !next.current
+          if (isTaken && (await findByKey(call, key))) return next.again()
+          throw error
+        }
+      }
+      const attempts = { name: 'retryContested', run: conditions.retryContested, statuses: [] }
+      const steps = [{ name: 'attempt', run: attempt, statuses: [], steps: [] }]
+      const { result } = await claimKey(write, [{ ...attempts, steps }, ...finish])
+      return result as OperationResult // the last step fills it in
+    } catch (error) {
+      await runErrorHooks(call, error)
+      throw error
+    }
+  }
+}
+
+/** Compiles what is done of an item that is not there, of one that is, and of both in the end. */
+const compileSteps = memoize((collection: CollectionDefinition) => {
+  const { blobs, hooks, owner, roles } = collection
+  const start = new Steps<'body'>().check(conditions.evaluatePreconditions, 412)
+  const found = new Steps<'body' | 'current'>()
+    .check(owner && fields.requireOwnItem, 401, 403, 404)
+    .check(conditions.evaluatePreconditions, 412)
+    .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
+    .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
+  return {
+    create: createItem(start, collection).list,
+    replace: changeItem(found, collection, { operation: 'replace' }, storable =>
+      storable.try('stored', storeChange, 400, 409),
+    ).list,
+    finish: new Steps<'stored'>()
+      .check(blobs && contents.keepUploads)
+      .check(blobs && contents.removeReplacedContents)
+      .check(runsAfter(hooks, 'replace', true) && around.runAfterHook)
+      .set('result', results.answerReplaced).list,
+  }
+})
+
+/** Finds the item of a key, if the client can reach it. */
+async function findByKey(call: OperationContext, key: Key): Promise<Stored | undefined> {
+  const where = [...buildReachFilters(call), ...key]
+  const { collection } = call.target
+  const sort = withTieBreak([], collection.shape.identity.name)
+  const page = await call.storeOf(collection).list({ where, sort }, ONE, 'none', call.listOptions)
+  return page.items[0]
+}
+
+const ONE = { limit: 1, offset: 0 }
+
+/** Puts the values of a key into a body that lacks them, and adds an issue for each that differs. */
+function nameInBody(call: OperationContext, key: Key): DecodedBody | undefined {
+  const { body } = call
+  if (!body || !isObject(body.value)) return body
+  const value: Item = { ...body.value }
+  const issues: Issue[] = []
+  for (const filter of key) {
+    const [name = '', ...below] = filter.path
+    const [wanted = null] = filter.values
+    if (below.length === 0 && !Object.hasOwn(value, name)) value[name] = wanted
+    const sent = getValue(value, filter.path)
+    if (isSame(call, filter, sent)) continue
+    const message = `${nameOf(filter)} must be ${show(wanted)}, which names the item, not ${show(sent)}. Send that value.`
+    issues.push({ message, field: nameOf(filter), type: 'immutable_field' })
+  }
+  return { ...body, value, issues: [...(body.issues ?? []), ...issues] }
+}
+
+/** Whether a value of a body is that of a key: a form sends texts, and a date may be written in another way. */
+function isSame(call: OperationContext, filter: ValueFilter, sent: Json | undefined): boolean {
+  const [wanted] = filter.values
+  if (!isScalar(sent)) return false
+  if (String(sent) === String(wanted)) return true
+  if (typeof sent !== 'string' || typeof wanted !== 'string') return false
+  const { list } = compileReaders(call.api)(call.target.collection)(call)
+  const [read] =
+    findKey([[nameOf(filter)]], list([parameter(nameOf(filter), sent)], undefined).query) ?? []
+  return read?.values[0] === wanted
+}
