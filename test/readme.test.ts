@@ -34,9 +34,9 @@ const PREAMBLES: Readonly<Record<string, string>> = {
   'model/types/resource.ts': `
 import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
-const schema = z.object({ color: z.string(), price: z.number() })
+const schema = z.object({ color: z.string(), price: z.number(), plate: z.string().optional() })
 const declared = defineCollection({
-  name: 'cars', schema, store: memoryStore(), search: ['color'], groups: ['color'],
+  name: 'cars', schema, store: memoryStore(), search: ['color'], groups: ['color'], unique: ['plate'],
   actions: { paint: { on: 'item', input: schema.pick({ color: true }), run: ({ input, update }) => update(input) } },
 })
 const api = defineApi({ collections: { cars: declared } })

@@ -245,9 +245,10 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
   /**
-   * Creates an item, or replaces the one with these values of a unique set, which names it in place of its id:
-   * `cars.upsert({ plate: 'AB-123' }, { plate: 'AB-123', price: 30 })`.
+   * Creates an item, or replaces the one with these values of a unique set, which names it in place of its id.
    * @throws HttpError 400, 403, 409; TypeError for what is no set of the option `unique`.
+   * @example
+   * await cars.upsert({ plate: 'AB-123' }, { plate: 'AB-123', color: 'green', price: 30 })
    */
   upsert(
     key: Partial<DefInput<D>>,
