@@ -57,7 +57,7 @@ const newPath = () => join(folder, `${files++}.json`)
 describe('the store of the document', () => {
   describe('passes the cases as the document runs them', async () => {
     const { cases }: { cases: StoreCase[] } = await import(join(folder, 'cases.ts'))
-    testCases(cases, [NO_KEYS, ...NO_MORE])
+    testCases(cases, ['The store has no take', NO_KEYS, ...NO_MORE])
   })
 
   it('has its items after a restart', async () => {
