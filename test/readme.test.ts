@@ -52,6 +52,13 @@ const made = await store.write([{ create: { color: 'red' } }])
 const [red = { id: 1, item: {}, version: '' }] = made ?? []
 const all = { where: [], sort: [{ path: ['id'], descending: false }] }
 `,
+  'store/program-store.ts': `
+import { defineCollection, memoryStore } from 'rest-conventions'
+import { z } from 'zod'
+const store = memoryStore()
+const schema = z.object({ taken_until: z.iso.datetime().optional() })
+defineCollection({ name: 'mails', schema, store, lease: 'taken_until' })
+`,
   'sql/create-tables.ts': `
 import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'

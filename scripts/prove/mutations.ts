@@ -56,8 +56,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       "status: 302, headers: ['Location', context.hrefAsRequested(item)]",
     ]),
     ...breaking('src/operations/writes/input.ts', [
-      'validator.replace(own, candidate)',
-      'validator.replace(own, { ...own, ...candidate })',
+      'validator.replace(write.own, write.candidate)',
+      'validator.replace(write.own, { ...write.own, ...write.candidate })',
     ]),
   ],
   PATCH: [
@@ -157,11 +157,13 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     "if (text === '' && writeOnly.size > 0)",
     'if (writeOnly.size < 0)',
   ]),
-  owners: breaking(
-    ROLES,
-    ['if (owner && !inProcess) requirePrincipal(call)', ''],
-    ['return owns || except.some', 'return true || except.some'],
-  ),
+  owners: [
+    ...breaking(ROLES, ['if (owner && !inProcess) requirePrincipal(call)', '']),
+    ...breaking('src/operations/calls/authorize.ts', [
+      'return owns || except.some',
+      'return true || except.some',
+    ]),
+  ],
   'deletion of a parent': [
     ...breaking('src/operations/writes/find-doomed.ts', [
       'if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)',
@@ -238,15 +240,20 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ['const MAX_CURSOR = 1024', 'const MAX_CURSOR = 0'],
     ['return text.length > MAX_CURSOR ? undefined', 'return text.length < 0 ? undefined'],
   ),
-  '`Range`': breaking(
-    LIST,
-    ['isRanged(method) && preconditions.ifRange === undefined', 'isRanged(method)'],
-    [
-      "window.by === 'range' && items.length === 0 && window.offset > 0",
-      "window.by === 'range' && items.length === 0",
-    ],
-    ['items.length !== total ? 206 : 200', 'items.length !== total ? 200 : 200'],
-  ),
+  '`Range`': [
+    ...breaking(LIST, [
+      'isRanged(method) && preconditions.ifRange === undefined',
+      'isRanged(method)',
+    ]),
+    ...breaking(
+      'src/operations/reads/page.ts',
+      [
+        "window.by === 'range' && items.length === 0 && window.offset > 0",
+        "window.by === 'range' && items.length === 0",
+      ],
+      ['items.length !== total ? 206 : 200', 'items.length !== total ? 200 : 200'],
+    ),
+  ],
   'walking back by offset': breaking(PAGES, [
     'else if (end > 0 && end < limit)',
     'else if (end < 0)',
@@ -266,9 +273,9 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["const hasTags = headers['if-none-match'] !== undefined", 'const hasTags = false'],
     ["if (!matches(ifMatch, current, true)) return 'failed'", ''],
   ),
-  'one winner': breaking('src/memory/memory-store.ts', [
-    'if (before?.version !== version) return undefined',
-    'if (!before) return undefined',
+  'one winner': breaking('src/store/writes.ts', [
+    'rows.get(id)?.version !== version || seen.has(id)',
+    '!rows.get(id) || seen.has(id)',
   ]),
   '`Idempotency-Key`': breaking(
     'src/operations/writes/idempotency-key.ts',
@@ -290,8 +297,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
       "if (principal || !needed || needed === 'public') return",
     ]),
     ...breaking(ENDPOINT, [
-      "api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),",
-      "target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),\n      api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),",
+      "api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),\n      isLiveList(target, method) && compileFollow(api),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),",
+      "isLiveList(target, method) && compileFollow(api),\n      target.kind !== 'blob' && step(negotiateFormat, 406),\n      target.kind !== 'root' && readsBody(method) && timed(api, 'body', readBodyOf(method)),\n      api.schemes.length > 0 && step(authorizeFor(operation), 401, 403, 404),",
     ]),
   ],
   limits: [

@@ -24,6 +24,11 @@ export interface Takes<D extends Def> {
    * `updated_at` stays.
    * @throws TypeError without `asSystem()`, and in a transaction.
    * @example
+   * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+   * import { z } from 'zod'
+   * const schema = z.object({ text: z.string(), taken_until: z.iso.datetime().optional() })
+   * const mails = defineCollection({ name: 'mails', schema, store: memoryStore(), lease: 'taken_until' })
+   * const api = defineApi({ collections: { mails } })
    * for await (const mail of api.asSystem().collection('mails').take({ limit: 10 })) {
    *   console.log(mail.text)
    *   await api.collection('mails').delete(mail)
