@@ -350,7 +350,13 @@ describe.each(Object.entries(STORES))('a write-only property, %s', (_name, makeS
 it('is in no idempotency record, of any version', async () => {
   const db = await openDatabase()
   const store = sqlStore({ db, table: 'users', create: true })
-  const before = defineUntyped({ name: 'users', schema: z.object({ name: z.string() }), store })
+  const before = defineUntyped({
+    name: 'users',
+    schema: z.object({ name: z.string() }),
+    store,
+    // It could not create what the other version shows.
+    operations: ['list', 'read', 'replace', 'patch', 'delete'],
+  })
   const api = defineApi({
     versions: [
       { version: 1, collections: [before] },
@@ -382,7 +388,13 @@ it('is in no idempotency record, of any version', async () => {
 
 it('is hidden by a version that does not declare it', async () => {
   const store = memoryStore()
-  const before = defineUntyped({ name: 'users', schema: z.object({ name: z.string() }), store })
+  const before = defineUntyped({
+    name: 'users',
+    schema: z.object({ name: z.string() }),
+    store,
+    // It could not create what the other version shows.
+    operations: ['list', 'read', 'replace', 'patch', 'delete'],
+  })
   const api = defineApi({
     versions: [
       { version: 1, collections: [before] },

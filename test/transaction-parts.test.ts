@@ -223,7 +223,7 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
         .create(rest)
         .catch(() => undefined)
     })
-    await expect(caught).rejects.toMatchObject({ status: 409, fields: ['code'] })
+    await expect(caught).rejects.toMatchObject({ status: 409, errors: [{ type: 'not_unique' }] })
     expect(await api.collection(accounts).count()).toBe(4)
     await api.close()
   })

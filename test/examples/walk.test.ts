@@ -299,8 +299,8 @@ table('Resource operations', [
     row: 'OPTIONS /<collection>',
     ask: 'OPTIONS cars',
     gives: {
-      allow: 'GET, QUERY, POST, HEAD, OPTIONS',
-      'access-control-allow-methods': 'GET, QUERY, POST, HEAD, OPTIONS',
+      allow: 'GET, QUERY, POST, PUT, HEAD, OPTIONS',
+      'access-control-allow-methods': 'GET, QUERY, POST, PUT, HEAD, OPTIONS',
       'access-control-allow-origin': '*',
     },
     body: has({ get: expect.any(Object), post: expect.any(Object) }),

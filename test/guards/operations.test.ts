@@ -146,7 +146,7 @@ describe('events', () => {
       }),
     )
     expect((await fetch('/cars/count')).status).toBe(200)
-    const words = '[rest-conventions] A listener of onRequest or onResponse failed'
+    const words = '[rest-conventions] A listener of onRequest, onResponse or onPoison failed'
     expect(complaints.mock.calls).toEqual([
       [words, thrown],
       [words, rejected],

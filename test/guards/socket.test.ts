@@ -412,7 +412,7 @@ describe('errors that Node would answer without a body', () => {
       `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: 2\r\n\r\n{}${brew}`,
     ])
     expect(statusesOf(answers)).toEqual([404, 405])
-    expect(answers[1]?.headers.allow).toBe('GET, QUERY, POST, HEAD, OPTIONS')
+    expect(answers[1]?.headers.allow).toBe('GET, QUERY, POST, PUT, HEAD, OPTIONS')
   })
 
   test.each(cases.filter(([name]) => !/^(?:no|HTTP|a preface|two hosts)/.test(name)))(
