@@ -235,7 +235,11 @@ describe.skipIf(missing)('the types', { timeout: 4 * MINUTES }, () => {
         expect([line, messages.get(line)?.length]).toSatisfy(([, length]) => length <= most)
       }
       expect(said.hovers.filter(text => INTERNAL.test(text) || text.length > 900)).toEqual([])
-      expect(said.hovers[1]).toMatch(/readonly kind:[\s\S]*country: string[\s\S]*readonly options:/)
+      // 5.8 cuts long types in hovers.
+      if (name !== 'typescript58')
+        expect(said.hovers[1]).toMatch(
+          /readonly kind:[\s\S]*country: string[\s\S]*readonly options:/,
+        )
       for (const [at, [place, names]] of COMPLETIONS.entries())
         expect([place, said.completions[at]]).toEqual([place, expect.arrayContaining([...names])])
 
