@@ -36,6 +36,7 @@ import { compileSearch, readSearchOption } from './model/compile/compile-search.
 import { checkViews } from './model/compile/compile-views.ts'
 import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
+import { singular } from './model/compile/singular.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
 import type { CollectionOptions, Places } from './model/types/collection-options.ts'
 import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
@@ -380,7 +381,8 @@ function buildShape(options: Declaration): Shape {
     indexes: [
       ...toSets('parents', Object.keys({ ...parents, ...relation })),
       ...toSets('references', Object.keys(references ?? {})),
-      ...toSets('indexes', lease === undefined ? indexes : [...indexes, lease]),
+      ...toSets('indexes', indexes),
+      ...toSets('lease', lease === undefined ? [] : [lease]),
     ],
     ...(created && { createdAt: created }),
     ...(updated && { updatedAt: updated }),
@@ -390,11 +392,4 @@ function buildShape(options: Declaration): Shape {
     ...(writeOnly.length > 0 && { writeOnly }),
   }
   return Object.freeze(shape)
-}
-
-/** Builds the name of one item: `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */
-export function singular(name: string): string {
-  if (/[^aeiou]ies$/.test(name)) return `${name.slice(0, -3)}y`
-  if (/(?:ss|sh|ch|x|z)es$/.test(name)) return name.slice(0, -2)
-  return /[^s]s$/.test(name) ? name.slice(0, -1) : 'item'
 }

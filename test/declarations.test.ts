@@ -4,7 +4,6 @@ import { createServer } from 'node:http'
 import express from 'express'
 import { describe, expect, it, test, vi } from 'vitest'
 import { z } from 'zod'
-import { singular } from '../src/collection.ts'
 import {
   type Access,
   type ApiOptions,
@@ -16,6 +15,7 @@ import {
   memoryStore,
   type OperationEvent,
 } from '../src/index.ts'
+import { singular } from '../src/model/compile/singular.ts'
 import { harden } from '../src/node/index.ts'
 import type { Schema } from '../src/schema/zod-fields.ts'
 import { storeCases } from '../src/testing/index.ts'

@@ -90,7 +90,7 @@ describe.skipIf(missing)('clients of other people', () => {
       [1],
       1,
       412,
-      expect.stringContaining('not in the state'),
+      expect.stringContaining('has changed'),
       'Ann',
     ])
   })

@@ -149,7 +149,7 @@ describe.skipIf(missing || isMissing)('react-admin', { timeout: 600_000 }, () =>
     await send('/cars/1', 'PATCH', { color: 'blue' })
     await page.getByLabel('plate').fill('CC-3')
     await save(page)
-    await says(page, 'notice', 'Read it again, then decide.')
+    await says(page, 'notice', 'Read it again')
     expect(await list()).toMatchObject([{ plate: 'AA-1', color: 'blue' }])
     expect(await page.getByLabel('plate').inputValue()).toBe('CC-3')
     // The second Save is a decision: it is for the item as it is now.

@@ -167,7 +167,7 @@ test.each<[string, string, string]>([
   ['by=color:month', 'unknown_group', 'did you mean color?'],
   ['by=built,built:year', 'invalid_value', 'by names built twice'],
   ['by=color,sold,built,price,model.name', 'too_many_groups', 'by names 5 fields; at most 4'],
-  ['by=color&sum=color', 'not_a_number', 'sum is for numbers; color is a text'],
+  ['by=color&sum=color', 'not_a_number', 'sum is for numbers; color is a string'],
   ['by=color&avg=built', 'not_a_number', 'avg is for numbers; built is a date'],
   ['by=color&max=sold', 'not_a_number', 'max is for numbers and dates; sold is true or false'],
   ['by=color&sum=prize', 'unknown_field', 'did you mean price?'],

@@ -87,7 +87,7 @@ describe('expectation', () => {
     [field('any'), 'any value'],
     [field('number'), 'a number'],
     [field('array', { element: field('integer') }), 'a whole number'],
-    [field('array'), 'a text'],
+    [field('array'), 'a string'],
     [field('union', { options: [field('boolean'), field('date')] }), 'true or false or a date'],
     [field('union'), ''],
     [field('blob'), 'a file'],

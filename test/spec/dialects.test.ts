@@ -288,9 +288,9 @@ describe("simpleRest({ errors: 'byField' })", () => {
         expect(await put('CCC', { 'if-match': '"other"' })).toMatchObject({
           status: 412,
           json: {
-            message: expect.stringContaining('Read it again, then decide.'),
+            message: expect.stringContaining('Read it again'),
             errors: {
-              root: { serverError: expect.stringContaining('Read it again, then decide.') },
+              root: { serverError: expect.stringContaining('Read it again') },
             },
           },
         })

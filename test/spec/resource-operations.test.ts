@@ -693,7 +693,7 @@ describe('HEAD /<collection>/<id>', () => {
 
 describe('methods that do not exist', () => {
   const cases: readonly [path: string, allow: string, others: readonly string[]][] = [
-    ['/cars', 'GET, QUERY, POST, HEAD, OPTIONS', ['PUT', 'PATCH', 'DELETE']],
+    ['/cars', 'GET, QUERY, POST, PUT, HEAD, OPTIONS', ['PATCH', 'DELETE']],
     ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS', ['POST']],
     ['/cars/count', 'GET, QUERY, HEAD, OPTIONS', ['POST', 'PUT', 'PATCH', 'DELETE']],
     ['/cars/search', 'GET, QUERY, HEAD, OPTIONS', ['POST', 'DELETE']],
@@ -730,7 +730,7 @@ describe('OPTIONS /<collection>', () => {
     (handler, made) => {
       const cases: readonly [path: string, allow: string][] = [
         ['/', 'GET, HEAD, OPTIONS'],
-        ['/cars', 'GET, QUERY, POST, HEAD, OPTIONS'],
+        ['/cars', 'GET, QUERY, POST, PUT, HEAD, OPTIONS'],
         ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
         ['/cars/:id/buy', 'POST, OPTIONS'],
         ['/cars/:id/options', 'GET, QUERY, POST, HEAD, OPTIONS'],

@@ -275,7 +275,7 @@ describe('versions that share a store', () => {
           const next = defineCollection({
             name: 'cars',
             schema: Old.extend({
-              locks: z.array(z.object({ side: z.string() })),
+              locks: z.array(z.object({ side: z.string() })).optional(),
               tags: z.array(z.string()).default([]),
             }),
             store: shared,

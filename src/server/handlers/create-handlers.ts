@@ -30,6 +30,7 @@ export function createHandlers(
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const answerTried: AnswerRequest = context => answer(runtime, context)
   const lifetime = { ends: false }
+  let closing: AbortController | undefined
   const documents = new Map([
     ...compileDocuments(api, pages, answerTried, lifetime),
     ...compileBatches(api),
@@ -45,7 +46,11 @@ export function createHandlers(
     api,
     router,
     workload: createWorkload(api.limits),
-    closing: new AbortController(),
+    // Made when a stream needs it: some platforms make none while a module is loaded.
+    get closing() {
+      closing ??= new AbortController()
+      return closing
+    },
     pages,
     createResource,
     runTransaction,
