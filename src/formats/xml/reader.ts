@@ -196,6 +196,10 @@ function parseJsonText(literal: string, path: string, issues: Issue[]): string {
   return ''
 }
 
+/** The longest path that an issue names: a longer one would be copied for each element below it. */
+const MAX_PATH = 128
+
 function below(path: string, name: string | number): string {
+  if (path.length > MAX_PATH) return path
   return path === '' ? String(name) : `${path}.${name}`
 }
