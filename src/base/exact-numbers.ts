@@ -81,20 +81,38 @@ let hasAny = false
 const MARKED = /^\0-?\d{16,}$/
 const PRINTED = /"\\u0000(-?\d{16,})"/g
 
-/** Parses a text that is kept by a database. An object or list with numbers that JavaScript rounds keeps their digits beside it. */
+/**
+ * Parses a text that is kept by a database. Objects and lists with numbers that JavaScript rounds keep their digits beside them.
+ * @throws RangeError for such a number alone: nothing is there to keep its digits beside.
+ */
 export function parseKept(json: string): Json {
   const value: Json = JSON.parse(json)
-  if (!MANY_DIGITS.test(json) || typeof value !== 'object' || value === null) return value
+  if (!MANY_DIGITS.test(json)) return value
+  if (typeof value === 'number' && isInexact(json.trim()))
+    throw new RangeError(`${value} is rounded`)
   let marked = ''
   let from = 0
   for (const { at, digits } of walkInexact(json)) {
     marked += `${json.slice(from, at)}"\\u0000${digits}"`
     from = at + digits.length
   }
-  if (from === 0) return value
-  hasAny = true
-  exactValues.set(value, JSON.parse(marked + json.slice(from)))
+  if (from > 0) keepDigits(value, JSON.parse(marked + json.slice(from)))
   return value
+}
+
+/** Keeps the digits beside each object and list that has any. @returns whether there are any. */
+export function keepDigits(value: Json, exact: Json): boolean {
+  if (typeof value === 'number') return typeof exact === 'string'
+  if (typeof value !== 'object' || value === null) return false
+  // Both have the same names in the same order.
+  const exacts: readonly Json[] = Object.values(exact ?? [])
+  let any = false
+  for (const [at, each] of Object.values(value).entries()) {
+    if (keepDigits(each, exacts[at] ?? null)) any = true
+  }
+  if (any) exactValues.set(value, exact)
+  hasAny ||= any
+  return any
 }
 
 /** Whether digits are kept beside a value. */

@@ -1,4 +1,5 @@
 // Dotted paths into an item: parses one, reads its value, picks several.
+import { keepDigits, withDigits } from './exact-numbers.ts'
 import { getProperty, type Item, isObject, type Json } from './values.ts'
 
 /** `model.name` as `['model', 'name']`. */
@@ -34,8 +35,16 @@ export function picker(paths: readonly Path[]): (item: Item) => Item {
       const value = getProperty(item, name)
       if (value === undefined) continue
       if (!pick || value === null) picked[name] = value
-      else if (isObject(value)) picked[name] = pick(value)
+      else if (isObject(value)) picked[name] = pickExact(value, pick)
     }
     return picked
   }
+}
+
+/** What is picked keeps the digits of its numbers. */
+function pickExact(value: Item, pick: (item: Item) => Item): Item {
+  const picked = pick(value)
+  const exact = withDigits(value)
+  if (exact !== value && isObject(exact)) keepDigits(picked, pick(exact))
+  return picked
 }

@@ -17,11 +17,15 @@ const COMPACT = `{"note":"a","deep":[1,{"sender":-${DIGITS}1}],"sender":${DIGITS
 const schema = z.object({
   name: z.string(),
   payload: z.looseObject({ note: z.string(), sender: z.number(), deep: z.array(z.json()) }),
+  any: z.union([z.number(), z.string()]).nullable(),
 })
 
 /** Batches lock it. */
 const SEQUENCES =
   'create table if not exists rest_sequences (name varchar(99) primary key, last_id varchar(99) not null)'
+/** Keys are kept in it. */
+const KEYS =
+  'create table if not exists rest_idempotency (name varchar(99) not null, key varchar(99) not null, fingerprint text not null, answer text, expires_at bigint not null, primary key (name, key))'
 
 let tables = 0
 
@@ -31,11 +35,12 @@ async function open(db: Kysely<unknown>, type: string, version: 'version' | fals
     (await db.executeQuery<{ t: string }>(CompiledQuery.raw(text))).rows
   const column = version === false ? '' : ', version varchar(40)'
   await say(
-    `create table ${table} (id int primary key, name text not null, payload ${type} not null${column})`,
+    `create table ${table} (id int primary key, name text not null, payload ${type} not null, "any" ${type}${column})`,
   )
   await say(SEQUENCES)
+  await say(KEYS)
   const own = version === false ? '' : ", 'v'"
-  await say(`insert into ${table} values (1, 'a', '${PAYLOAD}'${own})`)
+  await say(`insert into ${table} values (1, 'a', '${PAYLOAD}', null${own})`)
   const errors: unknown[] = []
   const hooks = defineCollection({
     name: 'hooks',
@@ -53,9 +58,15 @@ async function open(db: Kysely<unknown>, type: string, version: 'version' | fals
     hooks,
     api,
     errors,
-    ask: async (method: string, path: string, body?: unknown, type = 'application/json') => {
-      const sent =
-        body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }
+    alone: () => say(`update ${table} set "any" = '${DIGITS}1'`),
+    ask: async (
+      method: string,
+      path: string,
+      body?: unknown,
+      type: string | Record<string, string> = 'application/json',
+    ) => {
+      const headers = typeof type === 'string' ? { 'content-type': type } : type
+      const sent = body === undefined ? {} : { body: JSON.stringify(body), headers }
       const response = await api.fetch(
         new Request(`http://x${path}`, { method, redirect: 'manual', ...sent }),
       )
@@ -99,6 +110,9 @@ describe.each([
       const { status, text } = await ask('GET', path)
       expect([path, status, sorted(text)]).toEqual([path, 200, sorted(COMPACT)])
     }
+    const part = await ask('GET', '/hooks/1?fields=payload.sender')
+    expect(part.text).toBe(`{"payload":{"sender":${DIGITS}}}`)
+    expect((await ask('GET', '/hooks.csv?fields=payload.sender')).text).toContain(DIGITS)
     expect((await ask('GET', '/hooks/1.xml')).text).toContain(`<sender>${DIGITS}</sender>`)
     await close()
   })
@@ -145,6 +159,35 @@ describe.each([
       ])
     }
     expect((await kept())?.replace(/\s/g, '')).toBe(before?.replace(/\s/g, ''))
+    await close()
+  })
+
+  it('are in the response that a key repeats', async () => {
+    const { ask, close } = await open(await make(), type, version)
+    const keyed = {
+      'content-type': 'application/json',
+      'idempotency-key': `"${type}-${version}"`,
+      prefer: 'return=representation',
+    }
+    const [first, again] = [
+      await ask('PATCH', '/hooks/1', { name: 'b' }, keyed),
+      await ask('PATCH', '/hooks/1', { name: 'b' }, keyed),
+    ]
+    expect(first.text).toContain(`"sender":${DIGITS}`)
+    expect(again).toEqual(first)
+    await close()
+  })
+
+  it('are null where the column holds nothing else', async () => {
+    const { ask, alone, close } = await open(await make(), type, version)
+    // A `null` of the database is one too, where the property is never absent.
+    expect(JSON.parse((await ask('GET', '/hooks/1')).text)).toHaveProperty('any', null)
+    await alone()
+    const { text } = await ask('GET', '/hooks/1')
+    expect(JSON.parse(text)).toMatchObject({ name: 'a', any: null })
+    expect((await ask('PATCH', '/hooks/1', { name: 'b' })).status).toBeLessThan(400)
+    const { status, text: refused } = await ask('PATCH', '/hooks/1', { any: null })
+    expect([status, refused]).toEqual([400, expect.stringContaining('unreadable_value')])
     await close()
   })
 

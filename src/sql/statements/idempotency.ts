@@ -1,5 +1,6 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
 
+import { parseKept, printJson } from '../../base/exact-numbers.ts'
 import type { Json } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import { CLAIM_TTL_MS, RECORD_TTL_MS } from '../../store/idempotency.ts'
@@ -39,7 +40,7 @@ export function createRecords(
 
   function updateAnswer(key: string, answer: Json, options: KeepOptions): Fragment {
     const until = after(options.keepFor ?? RECORD_TTL_MS)
-    return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${isRunning(key)}`
+    return sql`update ${table} set answer = ${printJson(answer)}, expires_at = ${until} where ${isRunning(key)}`
   }
 
   /**
@@ -136,6 +137,6 @@ export async function keepWritten(
 function toRecord({ fingerprint, answer, rest }: Row): IdempotencyRecord {
   const record = { fingerprint: String(fingerprint) }
   return typeof answer === 'string'
-    ? { state: 'done', ...record, answer: JSON.parse(answer) }
+    ? { state: 'done', ...record, answer: parseKept(answer) }
     : { state: 'running', ...record, rest: Number(rest) }
 }

@@ -278,7 +278,7 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
 export function decodeValue(value: unknown, column: Column, item?: Item): Json | undefined {
   const { type, field, native, name } = column
   if (value === null || value === undefined) {
-    return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
+    return field.nullable && (!field.optional || type !== 'json') ? null : undefined
   }
   const decoded = native ? native.parse(value) : decodeOwn(value, column)
   if (decoded !== undefined) return decoded
