@@ -15,7 +15,7 @@ export type Seeding = (typeof SEEDING)[number]
 
 export interface Stores {
   /** The store of a collection, by its name. */
-  readonly storeFor: (name: string) => Store
+  readonly storeFor: (name: string, options?: { readonly changes?: boolean }) => Store
   readonly blobs: BlobStore
   /** Counts requests for all servers of the same database; absent where there is one server. */
   readonly limiterOf?: (limit: number, window: number) => Promise<Limiter>
@@ -39,7 +39,8 @@ export async function openStores(database: string, blobs: string): Promise<Store
     const open = { postgres: openPostgres, file: openSqlite }
     const { db, ...others } = await open[findSystem(database) ?? 'file'](database)
     return {
-      storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
+      storeFor: (table, options) =>
+        sqlStore({ db, table, create: true, timeout: 10_000, ...options }),
       blobs: blobs === MEMORY ? memoryBlobs() : fileBlobs(blobs),
       ...others,
     }

@@ -130,6 +130,7 @@ export const HEAVY: readonly string[] = named([
   'guards/redis',
   'guards/socket',
   'host-servers',
+  'live/board',
   'live/rights',
   'html/browser',
   'html/docs',
