@@ -77,8 +77,10 @@ export class UnstorableError extends ChangeError {
   constructor(fields: readonly string[], { missing, ...options }: UnstorableOptions = {}) {
     const names = fields.join(' and ') || 'A value'
     const message = missing
-      ? `${names} must have a value in the store`
-      : `${names} cannot be kept by the store`
+      ? `${names} must have a value in the store. Send one`
+      : fields.length > 0
+        ? `${names} does not fit in the store: it is too long, or not of the type there. Send another value`
+        : 'A value does not fit in the store, or breaks a rule there. Send another value'
     const type = missing ? 'required' : fields.length > 0 ? 'too_long' : 'unstorable'
     super(400, listIssues(message, fields, type), options)
     this.fields = fields

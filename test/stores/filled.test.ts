@@ -405,7 +405,7 @@ describe.each(NAMES)('a default in %s', name => {
         400,
         [
           {
-            message: 'status must have a value in the store',
+            message: 'status must have a value in the store. Send one',
             code: 400,
             field: 'status',
             type: 'required',
