@@ -9,6 +9,7 @@ import {
   findCircles,
   findContextWrites,
   findDoubledTypes,
+  findManyParameters,
   folderOf,
   measureFunctions,
 } from '../test/source-shape.ts'
@@ -43,6 +44,7 @@ function measure(folder: string): Record<string, string> {
     'functions over 100 lines': String(
       files.flatMap(measureFunctions).filter(({ lines }) => lines > 100).length,
     ),
+    'functions with five and more parameters': String(files.flatMap(findManyParameters).length),
     'assignments to a context outside of the steps of a request': `${writes.length} in ${new Set(writes).size} files`,
   }
 }
@@ -54,6 +56,8 @@ function listNames(folder: string): void {
   for (const [name, paths] of findDoubledTypes(own)) console.log(`${name}: ${paths.join(', ')}`)
   for (const { path, line, lines } of files.flatMap(measureFunctions))
     if (lines > 100) console.log(`${path}:${line} has ${lines} lines`)
+  for (const { path, line, parameters } of files.flatMap(findManyParameters))
+    console.log(`${path}:${line} has ${parameters} parameters`)
   for (const file of own)
     for (const line of findCasts(file))
       console.log(`cast: ${file.path}:${line} ${file.text.split('\n')[line - 1]?.trim()}`)

@@ -199,15 +199,15 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
         : undefined
     const search =
       searched && seen.has('q')
-        ? readSearch(parameters, searched, folds, limits, issues)
+        ? readSearch(parameters, { paths: searched, fold: folds }, limits, issues)
         : undefined
     const where: Filter[] = []
     const related: ParsedFilter[] = []
     let count = groups.length
     const trees: WhereTree[] = []
     if (filters) {
-      trees.push(readWhere(filters.query, '', scope, limits, issues))
-      trees.push(readWhere(filters.where, WHERE, scope, limits, issues))
+      trees.push(readWhere(filters.query, { at: '', scope }, limits, issues))
+      trees.push(readWhere(filters.where, { at: WHERE, scope }, limits, issues))
     }
     if (seen.has(WHERE)) {
       const text = single(parameters, WHERE, issues) ?? ''
@@ -259,9 +259,17 @@ function readBounds(
       issues.push({ message: UNORDERED, field: name, type: 'not_filterable' })
       continue
     }
-    const field = name.endsWith('_id') ? id : createdAt
-    const filter = readBound(bound, parameters, field, fields, issues)
-    if (filter) filters.push(filter)
+    const text = single(parameters, name, issues)
+    if (text === undefined) continue
+    const path = name.endsWith('_id') ? id : createdAt
+    const field = path === undefined ? undefined : fields.get(path)
+    if (path === undefined || !field) {
+      const message = `${name} needs a creation date, which these items lack`
+      issues.push({ message, field: name, type: 'not_filterable' })
+      continue
+    }
+    const filter = readBound(bound, text, field, issues)
+    if (filter) filters.push({ path: [path], ...filter })
   }
   return filters
 }
@@ -282,8 +290,7 @@ function checkSortKeys(keys: readonly SortKey[], scope: QueryScope, issues: Issu
 
 function readSearch(
   parameters: readonly Parameter[],
-  paths: readonly Path[],
-  fold: boolean,
+  { paths, fold }: Omit<Search, 'text'>,
   limits: QueryLimits,
   issues: Issue[],
 ): Search | undefined {

@@ -5,6 +5,7 @@ import {
   findCircles,
   findContextWrites,
   findDoubledTypes,
+  findManyParameters,
   measureFunctions,
 } from './source-shape.ts'
 
@@ -66,6 +67,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 
 const MAX_LINES = 400
 const MAX_FUNCTION_LINES = 100
+/** The functions with more than four parameters: their number only falls. */
+const MANY_PARAMETERS = 19
 
 const files = sourceFiles()
 
@@ -212,6 +215,11 @@ test(`no file has more than ${MAX_LINES} lines`, () => {
 test(`no function has more than ${MAX_FUNCTION_LINES} lines`, () => {
   const measured = files.flatMap(measureFunctions)
   expect(measured.filter(({ lines }) => lines > MAX_FUNCTION_LINES)).toEqual([])
+})
+
+test('few functions have more than four parameters: others take the object that these are', () => {
+  const many = files.flatMap(findManyParameters)
+  expect(many.length, JSON.stringify(many, undefined, 1)).toBeLessThanOrEqual(MANY_PARAMETERS)
 })
 
 function filesWith(found: (node: SyntaxNode) => boolean): string[] {

@@ -68,6 +68,24 @@ export function measureFunctions({ path, nodes, text }: SourceFile): FunctionLin
     })
 }
 
+/** The parameters that a function may have before it reads like a list. */
+export const MAX_PARAMETERS = 4
+
+export interface FunctionParameters {
+  readonly path: string
+  readonly line: number
+  readonly parameters: number
+}
+
+/** Every function and method with a body that has more than `MAX_PARAMETERS`. */
+export function findManyParameters({ path, nodes, text }: SourceFile): FunctionParameters[] {
+  return nodes
+    .filter(({ type, body }) => FUNCTIONS.has(type) && isNode(body))
+    .map(({ start, params }) => ({ start, parameters: Array.isArray(params) ? params.length : 0 }))
+    .filter(({ parameters }) => parameters > MAX_PARAMETERS)
+    .map(({ start, parameters }) => ({ path, line: lineOf(text, Number(start)), parameters }))
+}
+
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
 function lineOf(text: string, position: number): number {

@@ -30,23 +30,26 @@ export function countAgainstLimits(
   kind: 'reads' | 'writes',
 ): Awaitable<HeaderList> {
   const key = principal ? principalKey(principal.id) : addressKey(address)
-  return countFrom(0, limit, limit.policiesOf(principal)[kind], key, [])
+  return countFrom(0, { limit, policies: limit.policiesOf(principal)[kind], key, states: [] })
+}
+
+/** A request that is counted. */
+interface Counting {
+  readonly limit: RateLimit
+  readonly policies: readonly Policy[]
+  readonly key: string
+  readonly states: State[]
 }
 
 /** Counts for the policies from an index on. */
-function countFrom(
-  at: number,
-  limit: RateLimit,
-  policies: readonly Policy[],
-  key: string,
-  states: State[],
-): Awaitable<HeaderList> {
-  const policy = policies[at]
+function countFrom(at: number, counting: Counting): Awaitable<HeaderList> {
+  const { limit, key, states } = counting
+  const policy = counting.policies[at]
   if (!policy) return printRateLimitHeaders(limit, states)
   return andThen(countFor(policy, limit, key), state => {
     if (state) states.push(state)
     if (state?.exceeded) throw tooManyRequests(limit, state, states)
-    return countFrom(at + 1, limit, policies, key, states)
+    return countFrom(at + 1, counting)
   })
 }
 

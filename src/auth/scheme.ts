@@ -91,7 +91,7 @@ export async function authenticate(
   baseUrl: string | undefined,
   metadata: () => string | undefined,
 ): Promise<Authenticated | undefined> {
-  let failure: { error: HttpError; scheme: Scheme } | undefined
+  let failure: FailedScheme | undefined
   for (const scheme of schemes) {
     try {
       const principal = await scheme.authenticate(request, baseUrl)
@@ -103,11 +103,14 @@ export async function authenticate(
     }
   }
   if (!failure) return undefined
-  const { error, scheme } = failure
-  if (error.status !== 401) throw error
-  const [{ message, type = 'invalid_token' } = { message: '' }] = error.errors
-  const parameters = { error: type, error_description: message }
-  throw unauthorized(schemes, request, metadata(), error.errors, { scheme, parameters })
+  if (failure.error.status !== 401) throw failure.error
+  throw unauthorized(schemes, request, metadata(), failure)
+}
+
+/** A scheme whose credentials are wrong. */
+interface FailedScheme {
+  readonly scheme: Scheme
+  readonly error: HttpError
 }
 
 /** Builds the 401 for missing or wrong credentials, with a challenge of each scheme. */
@@ -115,16 +118,16 @@ export function unauthorized(
   schemes: readonly Scheme[],
   request: HttpRequest,
   metadata: string | undefined,
-  issues: HttpError['errors'] = [],
-  wrong?: { scheme: Scheme; parameters: ChallengeParameters },
+  failed?: FailedScheme,
 ): HttpError {
+  const { errors = [] } = failed?.error ?? {}
+  const [{ message, type = 'invalid_token' } = { message: '' }] = errors
   const common = metadata === undefined ? {} : { resource_metadata: metadata }
+  const wrong: ChallengeParameters = { error: type, error_description: message, ...common }
   const challenges = schemes
-    .filter(scheme => scheme === wrong?.scheme || (scheme.offers?.(request) ?? true))
-    .map(scheme =>
-      scheme.challenge(scheme === wrong?.scheme ? { ...wrong.parameters, ...common } : common),
-    )
+    .filter(scheme => scheme === failed?.scheme || (scheme.offers?.(request) ?? true))
+    .map(scheme => scheme.challenge(scheme === failed?.scheme ? wrong : common))
   const headers: HeaderList = [...new Set(challenges)].flatMap(text => ['WWW-Authenticate', text])
   const missing: AnyIssue = { message: 'This needs authentication', type: 'unauthenticated' }
-  return new AnyHttpError(401, issues.length > 0 ? issues : [missing], { headers })
+  return new AnyHttpError(401, errors.length > 0 ? errors : [missing], { headers })
 }

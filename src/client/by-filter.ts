@@ -49,7 +49,10 @@ export function patchMany<Named, N extends CollectionsWith<Named, 'patchMany'>>(
   name: N,
   ...[filters, changes, options]: ArgumentsOf<Named, N, 'patchMany'>
 ): Promise<number> {
-  return writeMany(client, 'PATCH', name, filters, changes, options)
+  return writeMany(client, 'PATCH', name + printQuery(filters, { name }), {
+    body: changes,
+    options,
+  })
 }
 
 /**
@@ -74,16 +77,14 @@ export function deleteMany<Named, N extends CollectionsWith<Named, 'deleteMany'>
   name: N,
   ...[filters, options]: ArgumentsOf<Named, N, 'deleteMany'>
 ): Promise<number> {
-  return writeMany(client, 'DELETE', name, filters, undefined, options)
+  return writeMany(client, 'DELETE', name + printQuery(filters, { name }), { options })
 }
 
 async function writeMany(
   client: object,
-  method: string,
-  name: string,
-  filters: object,
-  body: unknown,
-  options: ManyOptions = {},
+  method: 'PATCH' | 'DELETE',
+  target: string,
+  { body, options = {} }: { readonly body?: unknown; readonly options: ManyOptions | undefined },
 ): Promise<number> {
   const { send } = stateOf(client, method === 'PATCH' ? 'patchMany' : 'deleteMany')
   const { maxAffected, dryRun } = options
@@ -91,7 +92,7 @@ async function writeMany(
     ...(maxAffected === undefined ? [] : [`max-affected=${maxAffected}`]),
     ...(dryRun ? ['tx=rollback'] : []),
   ]
-  const reply = await send(method, name + printQuery(filters, { name }), {
+  const reply = await send(method, target, {
     headers: { prefer: preferences.join() || undefined },
     body,
     options,

@@ -151,7 +151,7 @@ function readTree(tree: Tree, { properties, element }: Owner, prefix: string, fo
       field && (field.optional || field.nullable) && !isElement && isEmpty(node, field)
     const property = isOmitted
       ? emptyValue(field, form.isPatch)
-      : readNode(node, field, path, reading, form)
+      : readNode(node, { field, path, reading }, form)
     if (property === undefined) continue
     if (Object.hasOwn(value, name)) form.issues.push(repeated(path, 2))
     value[name] = property
@@ -180,20 +180,23 @@ function emptyValue({ optional }: Field, isPatch: boolean): null | undefined {
   return optional && !isPatch ? undefined : null
 }
 
-function readNode(
-  node: Tree | FormPart[],
-  field: Field | undefined,
-  path: string,
-  reading: Reading,
-  form: Form,
-): Json | undefined {
-  if (Array.isArray(node)) return readParts(node, field, path, reading, form)
+/** A control of a form: what it is for, and how its text is read. */
+interface FormControl {
+  readonly field: Field | undefined
+  readonly path: string
+  readonly reading: Reading
+}
+
+function readNode(node: Tree | FormPart[], control: FormControl, form: Form): Json | undefined {
+  if (Array.isArray(node)) return readParts(node, control, form)
+  const { field, path } = control
   if (field?.kind === 'array' && [...node.keys()].every(name => /^\d{1,9}$/.test(name))) {
     const elements = [...node].sort(([one], [other]) => Number(one) - Number(other))
     // A patch replaces a list as a whole: within it null removes nothing.
     const within = { ...form, isPatch: false }
     return elements.flatMap(([name, element]) => {
-      const value = readNode(element, field.element, `${path}.${name}`, 'plain', within)
+      const part: FormControl = { field: field.element, path: `${path}.${name}`, reading: 'plain' }
+      const value = readNode(element, part, within)
       return value === undefined ? [] : [value]
     })
   }
@@ -202,9 +205,7 @@ function readNode(
 
 function readParts(
   parts: readonly FormPart[],
-  field: Field | undefined,
-  path: string,
-  reading: Reading,
+  { field, path, reading }: FormControl,
   form: Form,
 ): Json | undefined {
   const [only = ''] = parts

@@ -9,8 +9,10 @@ import { printItemType, printSchemaName, toTypeName } from './names.ts'
 
 export type ComponentKind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
-/** How a part is called. */
+/** What a part describes, and how it is called. */
 export interface Naming {
+  /** What the part describes. */
+  readonly owner: unknown
   /** What stands before the names that parts of several owners want. */
   readonly scope?: string
   /** What the names of its own parts begin with. Default: its name. */
@@ -24,7 +26,6 @@ export interface Naming {
 /** A part that is shared, and what it wants to be called. */
 interface Shared extends Naming {
   readonly kind: ComponentKind
-  readonly owner: unknown
   readonly wanted: string
   readonly number: number
   part: object
@@ -76,26 +77,17 @@ export class Components {
   /**
    * Refers to a part, which is built where it is new. The reference has its name when it is printed: only then it is
    * known which names two of them want.
-   * @param owner what the part describes.
    */
-  refer(
-    kind: ComponentKind,
-    wanted: string,
-    owner: unknown,
-    build: () => object,
-    naming: Naming = {},
-  ): JsonSchema {
+  refer(kind: ComponentKind, wanted: string, naming: Naming, build: () => object): JsonSchema {
     if (this.isInline) return { ...build() }
-    return { $ref: this.#share(kind, wanted, owner, build, naming) }
+    return { $ref: this.#share(kind, wanted, naming, build) }
   }
 
   /** Refers to the schema of a collection's items, as they are given. */
   referToItem(collection: CollectionDefinition, build: () => object): JsonSchema {
     const name = this.version ? printSchemaName(this.version, collection) : collection.name
-    return this.refer('schemas', name, collection, build, {
-      prefix: printItemType(collection),
-      isFirst: true,
-    })
+    const prefix = printItemType(collection)
+    return this.refer('schemas', name, { owner: collection, prefix, isFirst: true }, build)
   }
 
   /** Finds the schema that a reference leads to. */
@@ -120,25 +112,13 @@ export class Components {
   }
 
   /** @returns what stands for a reference until it is printed. */
-  #share(
-    kind: ComponentKind,
-    wanted: string,
-    owner: unknown,
-    build: () => object,
-    naming: Naming,
-  ): string {
+  #share(kind: ComponentKind, wanted: string, naming: Naming, build: () => object): string {
+    const { owner } = naming
     const own = `${kind} ${wanted}`
     const byOwner = this.#known.get(own) ?? new Map<unknown, Shared>()
     const known = byOwner.get(owner)
     if (known) return MARK + known.number
-    const shared: Shared = {
-      ...naming,
-      kind,
-      owner,
-      wanted,
-      number: this.#parts.length,
-      part: {},
-    }
+    const shared: Shared = { ...naming, kind, wanted, number: this.#parts.length, part: {} }
     // Before it is built: it may refer to itself.
     this.#known.set(own, byOwner.set(owner, shared))
     const key = toKey(kind, wanted)
@@ -164,8 +144,8 @@ export class Components {
   #link({ wanted, prefix = wanted, names = new Map() }: Shared, whole: JsonSchema): object {
     const { $id: _id, $defs = {}, ...schema } = whole
     const share = (name: string, text: string, part: JsonSchema, inner: string) => {
-      const naming = { scope: hashTexts([text]), prefix: inner, names }
-      return this.#share('schemas', name, text, () => ({ ...part, $defs }), naming)
+      const naming = { owner: text, scope: hashTexts([text]), prefix: inner, names }
+      return this.#share('schemas', name, naming, () => ({ ...part, $defs }))
     }
     const shareDefinition = (name: string, property: string): string => {
       const text = printWithDefinitions(name, $defs)

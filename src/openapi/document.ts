@@ -224,5 +224,5 @@ function idParameter(
     description: `The id of the ${itemName}`,
     schema: field ? fieldSchema(field) : { type: 'string' },
   })
-  return components.refer('parameters', wanted, shape, build, { scope: collection.name })
+  return components.refer('parameters', wanted, { owner: shape, scope: collection.name }, build)
 }

@@ -55,7 +55,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
 export function buildErrorResponses(described: MethodDescription): Record<string, unknown> {
   const { api, components } = described
   const refer = (name: string, description: string, status?: number) =>
-    components.refer('responses', name, api, () => ({
+    components.refer('responses', name, { owner: api }, () => ({
       description,
       ...referToHeaders(components, [
         ...(HEADERS[status ?? 0] ?? []),
@@ -85,7 +85,8 @@ function describeStatus(phrase: string, status: number): string {
 function buildContents({ formats, dialects }: ApiDefinition, components: Components) {
   const types = writtenTypes(formats)
   const build = () => entrySchema(!components.isLight)
-  const entry = components.refer('schemas', 'ErrorEntry', 'errors', build)
+  const naming = { owner: 'errors' }
+  const entry = components.refer('schemas', 'ErrorEntry', naming, build)
   const entries = { type: 'array', minItems: 1, items: entry }
   const message = dialects.length > 0 && { message: { type: 'string' } }
   const theirs = dialects.find(dialect => dialect.errors)?.errors?.schema
@@ -94,9 +95,9 @@ function buildContents({ formats, dialects }: ApiDefinition, components: Compone
     properties: { ...message, errors: { ...(theirs ?? entries) } },
     required: [...Object.keys(message || {}), 'errors'],
   })
-  const errors = components.refer('schemas', 'Errors', 'errors', buildErrors)
+  const errors = components.refer('schemas', 'Errors', naming, buildErrors)
   const hasProblems = types.includes(JSON_TYPE) && !components.isLight
-  const problem = () => components.refer('schemas', 'Problem', 'errors', () => problemSchema(entry))
+  const problem = () => components.refer('schemas', 'Problem', naming, () => problemSchema(entry))
   return {
     ...buildContent(types, errors),
     ...(hasProblems && { [PROBLEM_TYPE]: { schema: problem() } }),

@@ -97,7 +97,7 @@ function shareSchema(type: string, field: Field, components: Components): JsonSc
   const operators = listOperators(field).filter(word => word !== 'eq')
   const owner = JSON.stringify([schema, operators])
   const build = () => filterSchema(schema, operators)
-  return components.refer('schemas', `${type}Filter`, owner, build, { scope: hashTexts([owner]) })
+  return components.refer('schemas', `${type}Filter`, { owner, scope: hashTexts([owner]) }, build)
 }
 
 function filterSchema(schema: JsonSchema, operators: readonly OperatorWord[]): JsonSchema {

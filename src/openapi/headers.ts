@@ -80,7 +80,7 @@ export function buildHeaderParameters(described: MethodDescription): object[] {
     const isOwn = byFilter[name] !== undefined
     const required = isRequired(name)
     const wanted = name.replaceAll('-', '') + (isOwn ? `Of${required ? 'Deletion' : 'Filter'}` : '')
-    return components.refer('parameters', wanted, 'header', () => {
+    return components.refer('parameters', wanted, { owner: 'header' }, () => {
       return { in: 'header', name, description, ...(required && { required }), schema }
     })
   })
@@ -117,7 +117,7 @@ export function referToHeaders(
 ): { headers?: Record<string, object> } {
   if (names.length === 0) return {}
   const refer = (name: string) =>
-    components.refer('headers', name, 'header', () => {
+    components.refer('headers', name, { owner: 'header' }, () => {
       const [description, schema] = RESPONSE[name] ?? []
       return { description, schema }
     })

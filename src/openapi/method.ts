@@ -46,25 +46,26 @@ export function buildContent(
   return Object.fromEntries(types.map(type => [type, contentOf(type)]))
 }
 
+/** A schema of a collection or an action, and what it is part of: `body`, `200`. */
+interface SchemaNaming extends Naming {
+  readonly owner: CollectionDefinition | ActionDefinition
+  readonly part: string
+}
+
 /**
  * Builds a schema where it is used; in a document once, under a name.
- * @param owner what it describes.
  * @param build gets a name that no other schema of an answer to OPTIONS has.
  */
 export function shareSchema(
   { components, id, target }: MethodDescription,
   name: string,
-  owner: CollectionDefinition | ActionDefinition,
-  part: string,
+  { part, ...naming }: SchemaNaming,
   build: (id: string) => JsonSchema,
-  naming: Naming = {},
 ): JsonSchema {
+  const { owner } = naming
   const { collection } = target
   const scope = collection && owner !== collection ? `${collection.name}.${owner.name}` : owner.name
-  return components.refer('schemas', name, owner, () => build(`${id}.${part}`), {
-    scope,
-    ...naming,
-  })
+  return components.refer('schemas', name, { scope, ...naming }, () => build(`${id}.${part}`))
 }
 
 /** Whether an operation creates lists of items too, which a light document leaves out. */

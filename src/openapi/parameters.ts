@@ -38,12 +38,11 @@ export function buildQueryParameters(described: MethodDescription): object[] {
     // A reference would be as long.
     if (components.isLight && each.description === undefined) return each
     if (as !== undefined)
-      return components.refer('parameters', as, as, () => each, { isFirst: true })
+      return components.refer('parameters', as, { owner: as, isFirst: true }, () => each)
     if (each.filter !== undefined) return shareFilter(each, components)
     const wanted = `${typeOf(each.name)}.${each.name}`
-    return components.refer('parameters', wanted, collection, () => each, {
-      scope: collection.name,
-    })
+    const naming = { owner: collection, scope: collection.name }
+    return components.refer('parameters', wanted, naming, () => each)
   })
 }
 
@@ -177,7 +176,7 @@ function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
 /** Shares a filter by what it says: many collections have fields of one name and type. */
 function shareFilter(parameter: QueryParameter, components: Components): object {
   const { text, part, filter } = withoutType(parameter)
-  return components.refer('parameters', part.name, text, () => part, { scope: filter })
+  return components.refer('parameters', part.name, { owner: text, scope: filter }, () => part)
 }
 
 /** Splits a filter from the name of its type, once: several operations have it. */

@@ -18,7 +18,7 @@ export function buildQuery(described: MethodDescription): object | undefined {
   const others = parameters.filter(({ filter }) => filter === undefined)
   const type = printItemType(collection)
   const share = (of: string, build: () => JsonSchema) =>
-    shareSchema(described, type + of, collection, `query.${of}`, build)
+    shareSchema(described, type + of, { owner: collection, part: `query.${of}` }, build)
   const schema = share(`${name === 'list' ? '' : toTypeName(name)}Query`, () => ({
     allOf: [share('Filters', () => toObject(filters)), toObject(others)],
   }))

@@ -79,10 +79,8 @@ function buildBody(described: MethodDescription): object | undefined {
     shareSchema(
       described,
       type + (files ? 'Files' : '') + below,
-      collection,
-      files ? 'files' : 'body',
+      { owner: collection, part: files ? 'files' : 'body', prefix: `${item}Input` },
       id => bodySchema(collection, { operation, filled, files }, components, id),
-      { prefix: `${item}Input` },
     )
   const files = collection.blobs !== undefined &&
     readTypes(api.formats).includes(MULTIPART_TYPE) && {
@@ -108,7 +106,7 @@ function buildBody(described: MethodDescription): object | undefined {
       ...(json && { [JSON_TYPE]: json }),
       ...(patches && {
         [JSON_PATCH_TYPE]: {
-          schema: components.refer('schemas', 'JsonPatch', JSON_PATCH_TYPE, jsonPatch),
+          schema: components.refer('schemas', 'JsonPatch', { owner: JSON_PATCH_TYPE }, jsonPatch),
         },
       }),
     },
@@ -148,7 +146,7 @@ function buildInput(
   const isNamed = !components.isInline
   const build = (id: string) => embedSchema(input, { io: 'input', id, isNamed, printed })
   const type = `${printItemType(collection)}${toTypeName(name)}Input`
-  const schema = shareSchema(described, type, action, 'body', build)
+  const schema = shareSchema(described, type, { owner: action, part: 'body' }, build)
   const content = buildContent(listBodyTypes(described), schema)
   const example = isNamed && makeExample(schema, components)
   return {

@@ -128,12 +128,12 @@ function shareAnswer(
   // Some generators do not follow references to answers, and none makes anything of their headers.
   if (components.isLight) return { description, ...body() }
   const build = () => ({ description, ...buildResponseHeaders(described, status), ...body() })
-  if (!content || !collection) return components.refer('responses', name, api, build)
+  if (!content || !collection) return components.refer('responses', name, { owner: api }, build)
   const part = toTypeName(content === 'bytes' ? (property ?? '') : (action?.name ?? ''))
   const of = content === 'count' && collection.groups.size === 0 ? '' : printItemType(collection)
   const owner = of === '' ? api : collection
   const scope = collection.name
-  return components.refer('responses', of + part + name, owner, build, { scope })
+  return components.refer('responses', of + part + name, { owner, scope }, build)
 }
 
 const ADDRESS: JsonSchema = { type: 'string', format: 'uri-template' }
@@ -195,7 +195,8 @@ function answerContent(
     case 'count': {
       if (collection.groups.size === 0) return buildContent(types, NUMBER)
       const groups = () => groupsSchema(collection)
-      const shared = shareSchema(described, `${type}Groups`, collection, status, groups)
+      const naming = { owner: collection, part: status }
+      const shared = shareSchema(described, `${type}Groups`, naming, groups)
       return buildContent(types, { oneOf: [NUMBER, shared] })
     }
     case 'bytes': {
@@ -210,7 +211,10 @@ function answerContent(
       const side = { io: 'output', isNamed: !isInline, printed } as const
       const build = (id: string) => embedSchema(output, { ...side, id })
       const title = `${type}${toTypeName(action.name)}Output`
-      return buildContent(types, shareSchema(described, title, action, status, build))
+      return buildContent(
+        types,
+        shareSchema(described, title, { owner: action, part: status }, build),
+      )
     }
     default:
       return buildContent(types, item())

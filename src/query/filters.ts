@@ -5,7 +5,6 @@ import { type Path, toPath } from '../base/paths.ts'
 import { isUuid, type Scalar } from '../base/values.ts'
 import type { ErrorType, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
-import { type Parameter, single } from '../http/parameters.ts'
 import { splitValues } from '../http/value-list.ts'
 import {
   describeField,
@@ -16,7 +15,7 @@ import {
   unknownField,
 } from '../schema/fields.ts'
 import { inexactReason, isOfKind, parseScalars } from '../schema/scalars.ts'
-import type { Filter, Operator } from '../store/filter.ts'
+import type { Filter, Operator, ValueFilter } from '../store/filter.ts'
 import {
   findOperator,
   isPattern,
@@ -183,31 +182,22 @@ function describeValue(field: Field): string {
 /** A day in milliseconds. */
 const DAY_MS = 86_400_000
 
-/** Reads one of the bounds on the creation date or the id. */
+/** Reads the value of a bound on the creation date or the id. */
 export function readBound(
   [name, operator]: readonly [string, Operator],
-  parameters: readonly Parameter[],
-  field: string | undefined,
-  fields: Fields,
+  text: string,
+  field: Field,
   issues: Issue[],
-): Filter | undefined {
-  const text = single(parameters, name, issues)
-  if (text === undefined) return undefined
-  const known = field === undefined ? undefined : fields.get(field)
-  if (field === undefined || !known) {
-    const message = `${name} needs a creation date, which these items lack`
-    issues.push({ message, field: name, type: 'not_filterable' })
-    return undefined
-  }
-  const [value] = parseFilterValues(text, known)
+): Omit<ValueFilter, 'path'> | undefined {
+  const [value] = parseFilterValues(text, field)
   if (value === undefined) {
-    const [what, type] = explainValue(text, known)
+    const [what, type] = explainValue(text, field)
     issues.push({ message: `${name} ${what}`, field: name, type })
     return undefined
   }
-  if (name !== 'until' || !isDate(text)) return { path: [field], operator, values: [value] }
+  if (name !== 'until' || !isDate(text)) return { operator, values: [value] }
   const nextDay = parseInstant(String(value)) + DAY_MS
   // The last day has no next one.
   const before = nextDay > LAST_INSTANT ? 'lte' : 'lt'
-  return { path: [field], operator: before, values: [printInstant(nextDay)] }
+  return { operator: before, values: [printInstant(nextDay)] }
 }

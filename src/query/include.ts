@@ -143,9 +143,8 @@ export function selectIncluded(
   includes: readonly Include[],
   toPaths: (names: ReadonlySet<string>, scope: QueryScope) => readonly Path[],
   issues: Issue[],
-  prefix = '',
 ): Include[] {
-  return includes.map(each => {
+  const select = (names: Set<string>, each: Include, prefix: string): Include => {
     const { name, scope } = each.relation
     const isWhole = names.delete(name)
     const below = [...names].filter(other => other.startsWith(`${name}.`))
@@ -157,9 +156,10 @@ export function selectIncluded(
       issues.push({ message, field: 'fields', type: 'invalid_fields' })
     }
     const own = new Set(below.map(other => other.slice(name.length + 1)))
-    const inner = selectIncluded(own, each.includes, toPaths, issues, `${prefix}${name}.`)
+    const inner = each.includes.map(below => select(own, below, `${prefix}${name}.`))
     return { ...each, fields: toPaths(own, scope), includes: inner }
-  })
+  }
+  return includes.map(each => select(names, each, ''))
 }
 
 /** Whether something that is included, at any level, is a list. */

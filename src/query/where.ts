@@ -73,29 +73,27 @@ export function parseWhere(
     issues.push({ message, field, type: 'inexact_number' })
     return { filters: [], count: 0 }
   }
-  return readWhere(value, WHERE, scope, limits, issues)
+  return readWhere(value, { at: WHERE, scope }, limits, issues)
 }
 
 /**
  * Reads a filter object: `{ color: ['red', 'blue'], price: { lt: 1000 }, or: [{ … }, { … }], not: { … } }`. Issues
  * are added to the list.
- * @param at where the object stands, for the names of issues; empty for a whole query.
  */
 export function readWhere(
   value: unknown,
-  at: string,
-  scope: QueryScope,
+  place: Pick<FilterPlace, 'at' | 'scope'>,
   limits: QueryLimits,
   issues: Issue[],
 ): WhereTree {
   const reader = new WhereReader(limits, issues)
-  const filters = reader.readObject(value, { at, scope, levels: MAX_DEPTH, steps: [] })
+  const filters = reader.readObject(value, { ...place, levels: MAX_DEPTH, steps: [] })
   return { filters, count: reader.count }
 }
 
 /** Where an object of filters stands. */
 interface FilterPlace {
-  /** For the names of issues. */
+  /** For the names of issues; empty for a whole query. */
   readonly at: string
   readonly scope: QueryScope
   /** How many groups may stand within each other from here on. */

@@ -8,9 +8,8 @@ import { decodeText, readText, WholeBody } from '../formats/read-body.ts'
 import type { Limits } from '../http/limits.ts'
 import type { RequestBody } from '../http/message.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
-import type { CollectionTarget } from '../model/compile/routes.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
-import type { RequestContext } from '../operations/calls/context.ts'
+import type { CollectionContext, RequestContext } from '../operations/calls/context.ts'
 import { asksForGroups } from '../operations/reads/count-by.ts'
 import {
   FORM_QUERY,
@@ -27,7 +26,7 @@ import { toCollectionContext } from './steps.ts'
 /** Reads the parameters of a QUERY. @throws HttpError 400, 408, 413, 415 */
 export async function readQueryParameters(requested: RequestContext): Promise<void> {
   const context = toCollectionContext(requested)
-  const { request, api, target } = context
+  const { request, api } = context
   if (context.parameters.length > 0) {
     const message = 'The parameters of a QUERY stand in its body. Leave the query of the URL out.'
     throw invalid(message, 'unknown_parameter')
@@ -37,7 +36,7 @@ export async function readQueryParameters(requested: RequestContext): Promise<vo
   const limits = { ...api.limits, body: Math.min(MAX_QUERY_BODY, api.limits.body) }
   const sent = await readSent(request.body, media, limits, request.headers['content-length'])
   const issues: Issue[] = []
-  const read = toParameters(sent, media, limits, target, issues)
+  const read = toParameters(sent, media, context, issues)
   if (read.length > limits.parameters) {
     const message = `A query must have at most ${limits.parameters} parameters.`
     throw invalid(message, 'too_many_parameters')
@@ -88,10 +87,10 @@ async function readSent(
 function toParameters(
   sent: { readonly text: string } | { readonly parsed: unknown },
   { type }: MediaType,
-  { depth, members }: Limits,
-  { kind, collection }: CollectionTarget,
+  { api, target: { kind, collection } }: CollectionContext,
   issues: Issue[],
 ): Parameter[] {
+  const { depth, members } = api.limits
   if ('text' in sent && type === FORM_QUERY) return readForm(sent.text, issues)
   const value =
     'text' in sent ? parseJson(sent.text, depth, members) : toChecked(sent.parsed, depth)

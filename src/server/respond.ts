@@ -133,7 +133,7 @@ function withBody(
     // The forms of an HTML page send the tag as `_if_match`.
     const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
     return andThen(pages.print(representation, { headers: known, context }), text =>
-      withHtmlPage(context, negotiated, status, headers, text, tag),
+      withHtmlPage(context, { status, headers, body: text }, tag),
     )
   }
   const { body, length } = print(format, representation, type)
@@ -141,25 +141,28 @@ function withBody(
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
+interface HtmlResponse {
+  readonly status: number
+  readonly headers: HeaderList
+  readonly body: string
+}
+
 /** Answers with an HTML page: 304 where the client has the same text. @throws HttpError 412 */
 function withHtmlPage(
-  { preconditions, method }: RequestContext,
-  negotiated: Negotiated,
-  status: number,
-  headers: HeaderList,
-  text: string,
+  { preconditions, method, negotiated = AS_JSON }: RequestContext,
+  { status, headers, body }: HtmlResponse,
   tag: string | undefined,
 ): HttpResponse {
   if (tag !== undefined) {
     // 96 bits of a hash of what is sent.
-    const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16)
+    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 16)
     headers.push('ETag', `"${tag}.${hash}"`)
     if (evaluateRead(preconditions, method, { tag: `${tag}.${hash}` }))
       return { status: 304, headers, body: undefined }
   }
-  const length = Buffer.byteLength(text)
+  const length = Buffer.byteLength(body)
   addContent(headers, negotiated, length)
-  return { status, headers, body: method === 'HEAD' ? undefined : text, length }
+  return { status, headers, body: method === 'HEAD' ? undefined : body, length }
 }
 
 function addContent(

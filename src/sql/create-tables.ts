@@ -67,12 +67,12 @@ export function createTablesSql(
       const found = planned.get(parent)
       if (!found) continue
       if (!done.has(parent)) visit(parent, found)
-      const { table: name, id } = new TableMapping(found.shape, database, found.options)
+      const { table: name, id } = new TableMapping({ ...found, database })
       // SQLite takes the name of a table that does not exist yet.
       const circular = parent !== store && done.get(parent) === false && !database.serial
       keys.push({ table: name, column: id.column, type: id.made, field, onDelete, circular })
     }
-    const mapping = new TableMapping(shape, database, table, undefined, keys)
+    const mapping = new TableMapping({ shape, database, options: table, keys })
     statements.push(...tableStatements(mapping), ...extraStatements(mapping))
     last.push(...mapping.keys.filter(key => key.circular).map(key => addKey(key, mapping)))
     done.set(store, true)

@@ -32,7 +32,11 @@ export function createTableSql(
   // The options of the store may be passed as they are.
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
   const { database = 'sqlite', table, columns, version, changes } = options
-  const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
+  const mapping = new TableMapping({
+    shape,
+    database: DATABASES[database],
+    options: { table, columns, version },
+  })
   const statements = [...tableStatements(mapping), ...extraStatements(mapping)]
   if (changes) statements.push(...changeStatements(mapping))
   return statements.map(each => print(each, mapping.database).sql)
@@ -52,7 +56,7 @@ export async function alterTableSql<Database>(
   if (!options?.db) throw new TypeError('alterTableSql needs { db }: your Kysely')
   const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
   const database = DATABASES[name]
-  const mapping = new TableMapping(shape, database, options)
+  const mapping = new TableMapping({ shape, database, options })
   const session = new Session(findSharedDatabase(db), database, timeout)
   const catalog = await session.read(runner => readCatalog(mapping.table, database, runner))
   return catalog.findMissing(mapping).map(column => {

@@ -1,10 +1,9 @@
 // Opens the table of a collection: what serves it, once it is set up.
 
-import type { Shape, StoreFacts } from '../store/store.ts'
-import type { ForeignKey, KeyTarget, SqlDatabase } from './databases/database.ts'
-import type { TableOptions } from './options.ts'
+import type { StoreFacts } from '../store/store.ts'
+import type { KeyTarget } from './databases/database.ts'
 import type { Session } from './session/session.ts'
-import { setUpTable } from './set-up-table.ts'
+import { type OwnTable, setUpTable } from './set-up-table.ts'
 import { buildChangeAlike } from './statements/change-alike.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
 import { Creates } from './statements/creates.ts'
@@ -44,21 +43,10 @@ export interface Table {
   readonly advice: readonly string[]
 }
 
-export async function openTable(
-  shape: Shape,
-  session: Session,
-  database: SqlDatabase,
-  options: TableOptions,
-  keys: readonly ForeignKey[],
-): Promise<Table> {
+export async function openTable(declared: OwnTable, session: Session): Promise<Table> {
+  const { shape, database, options } = declared
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
-  const { mapping, catalog, kept, advice } = await setUpTable(
-    shape,
-    session,
-    database,
-    options,
-    keys,
-  )
+  const { mapping, catalog, kept, advice } = await setUpTable(declared, session)
   const unfolded = new UnfoldedRows(mapping)
   if (options.migrate) await unfolded.fold(session)
   const isUnfolded = !options.migrate && (await unfolded.exist(session))

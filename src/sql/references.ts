@@ -35,7 +35,7 @@ export function describeStore(store: Store): StoreDescription | undefined {
 
 /** The ids of a store as its table would be made. */
 function plainTarget({ shape, options, database }: StoreDescription): KeyTarget {
-  const { table, id } = new TableMapping(shape, DATABASES[database], options)
+  const { table, id } = new TableMapping({ shape, database: DATABASES[database], options })
   return { table, column: id.column, type: id.made }
 }
 

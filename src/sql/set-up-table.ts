@@ -2,8 +2,7 @@
 import { emitWarning } from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { UnavailableError } from '../store/errors.ts'
-import type { Shape } from '../store/store.ts'
-import type { ForeignKey, SqlDatabase } from './databases/database.ts'
+import type { SqlDatabase } from './databases/database.ts'
 import { type Fragment, print, sql } from './databases/sql-text.ts'
 import type { TableOptions } from './options.ts'
 import { compile, isTrue, type Runner } from './session/runner.ts'
@@ -22,11 +21,16 @@ import {
   type TablePlan,
 } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
-import { TableMapping } from './table/table-mapping.ts'
+import { type TableDeclaration, TableMapping } from './table/table-mapping.ts'
 
 /** How long a statement is tried again whose table others have locked, and the pause in between; milliseconds. */
 const LOCKED_TIMEOUT_MS = 60_000
 const LOCKED_PAUSE_MS = 500
+
+/** The table of a store. */
+export interface OwnTable extends TableDeclaration {
+  readonly options: TableOptions
+}
 
 /** A table that has all that it needs, and what to tell of the rest. */
 interface SetUpTable extends KeptKeys {
@@ -46,14 +50,9 @@ class LockedError extends Error {}
  * @throws Error for a table that does not fit.
  * @throws UnavailableError that names the process which has kept the table locked for a minute.
  */
-export async function setUpTable(
-  shape: Shape,
-  session: Session,
-  database: SqlDatabase,
-  options: TableOptions,
-  keys: readonly ForeignKey[],
-): Promise<SetUpTable> {
-  const blank = new TableMapping(shape, database, options, undefined, keys)
+export async function setUpTable(declared: OwnTable, session: Session): Promise<SetUpTable> {
+  const { database, options } = declared
+  const blank = new TableMapping(declared)
   const look = (runner: Runner) => lookAtTable(blank, options, runner)
   const make = (runner: Runner) =>
     makeNext(look, blank, runner).catch(error => {
@@ -154,7 +153,7 @@ async function lookAtTable(
     return { next: addColumns(missing, blank) }
   }
   const map = (folded: readonly string[]) =>
-    new TableMapping(shape, database, options, catalog, keys, folded)
+    new TableMapping({ shape, database, options, keys }, catalog, folded)
   const mapping = map(catalog.folded)
   // Before the indexes: one on a missing column would be an error of the database.
   catalog.check(mapping)

@@ -204,7 +204,9 @@ class SqlStore extends TableCalls implements Store {
   readonly attach: Required<Store>['attach'] = next => {
     const merged = this.#shape ? mergeShapes(this.#shape, next) : next
     // Throws a TypeError for fields that no table can hold.
-    tableStatements(new TableMapping(merged, this.#sql, this.#options))
+    tableStatements(
+      new TableMapping({ shape: merged, database: this.#sql, options: this.#options }),
+    )
     this.#shape = merged
     this.#forgetTable()
   }
@@ -279,7 +281,8 @@ class SqlStore extends TableCalls implements Store {
 
   async #openFor(shape: Shape): Promise<Table> {
     const keys = await this.#references.findKeys(this)
-    const opened = await openTable(shape, this.#session, this.#sql, this.#options, keys)
+    const declared = { shape, database: this.#sql, options: this.#options, keys }
+    const opened = await openTable(declared, this.#session)
     for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
     setMapping(this, opened.mapping)
     if (this.#options.changes) {

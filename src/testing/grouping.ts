@@ -16,11 +16,12 @@ type Expected = readonly [
 ]
 
 /** What the samples are grouped by, what is computed, and the groups. */
-const GROUPINGS: readonly (readonly [
+type ExpectedGroups = readonly [
   by: readonly string[],
-  aggregates: readonly `${AggregateWord} ${string}`[],
+  aggregates: readonly string[],
   groups: readonly Expected[],
-])[] = [
+]
+const GROUPINGS: readonly ExpectedGroups[] = [
   [
     ['sold'],
     ['sum seats', 'avg seats', 'min price', 'max price'],
@@ -177,9 +178,7 @@ function print(groups: readonly Group[]): string[] {
 /** Asserts the groups of some items. */
 async function groups(
   store: Store,
-  by: readonly string[],
-  aggregates: readonly string[],
-  expected: readonly Expected[],
+  [by, aggregates, expected]: ExpectedGroups,
   filters?: FilterSet,
 ): Promise<void> {
   const found = await countBy(store, readGrouping(by, aggregates), filters)
@@ -190,8 +189,7 @@ async function groups(
 const grouping: Checks = {
   async 'items are counted by values of each kind, null and absent alike, with aggregates'(store) {
     await fill(store)
-    for (const [by, aggregates, expected] of GROUPINGS)
-      await groups(store, by, aggregates, expected)
+    for (const each of GROUPINGS) await groups(store, each)
   },
   async 'filters and a search leave items out of their groups'(store) {
     await fill(store)
@@ -201,15 +199,15 @@ const grouping: Checks = {
       [[false], 2, 20.5],
       [[true], 1, 10],
     ]
-    await groups(store, ['sold'], ['sum price'], some, { where })
+    await groups(store, [['sold'], ['sum price'], some], { where })
     const search = { text: 'CLIO', paths: [['model', 'name']], fold: true }
     const clios: Expected[] = [[['Clio'], 2, 20.5]]
-    await groups(store, ['model.name'], ['sum price'], clios, { where, search })
+    await groups(store, [['model.name'], ['sum price'], clios], { where, search })
     const nothing = [filter('code', 'in', 'none')]
-    await groups(store, ['sold'], ['sum price'], [], { where: nothing })
+    await groups(store, [['sold'], ['sum price'], []], { where: nothing })
     const none: Expected = [[], 0, 0, null, null, null]
     const all = ['sum price', 'avg price', 'min price', 'max price']
-    await groups(store, [], all, [none], { where: nothing })
+    await groups(store, [[], all, [none]], { where: nothing })
   },
   async 'the dates that the store sets have parts, and so have those before 1970'(store) {
     const { item } = await createOne(store, {
@@ -219,20 +217,15 @@ const grouping: Checks = {
     })
     await createOne(store, { code: 'older', price: 2, at: '0001-01-01T00:30:00+01:00' })
     const created = String(item.created_at)
-    await groups(store, ['created_at:year'], ['sum price'], [[[created.slice(0, 4)], 2, 3]])
+    await groups(store, [['created_at:year'], ['sum price'], [[[created.slice(0, 4)], 2, 3]]])
     const first = [filter('code', 'in', 'old')]
-    await groups(store, ['created_at'], ['max updated_at'], [[[created], 1, created]], {
-      where: first,
-    })
-    await groups(
-      store,
-      ['at:day'],
-      [],
-      [
-        [['0000-12-31'], 1],
-        [['1969-12-31'], 1],
-      ],
-    )
+    const newest: Expected[] = [[[created], 1, created]]
+    await groups(store, [['created_at'], ['max updated_at'], newest], { where: first })
+    const days: Expected[] = [
+      [['0000-12-31'], 1],
+      [['1969-12-31'], 1],
+    ]
+    await groups(store, [['at:day'], [], days])
   },
   async 'of more groups than wanted there is one more'(store) {
     await fill(store)

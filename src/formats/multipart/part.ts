@@ -91,7 +91,7 @@ export class PartReader {
     }
     if (!xml.types.includes(type)) return undefined
     const shape = shapeOf(this.#findField(name))
-    return { json: await parseXml(text(), shape, limits, issues, names.join('.')) }
+    return { json: await parseXml(text(), shape, limits, { path: names.join('.'), issues }) }
   }
 
   /** Stores a file; `undefined` of a file input without a chosen file. */

@@ -49,25 +49,30 @@ interface Element {
   readonly children: readonly Element[]
 }
 
+/** What a document is part of. */
+interface XmlPart {
+  /** The path of its value; empty for a whole body. */
+  readonly path?: string
+  readonly issues?: Issue[] | undefined
+}
+
 /**
  * Parses a document to the value of its root element, whatever its name.
- * @param collected gets the issues of single values; without it they are thrown.
- * @param path of the value, for the issues of a part; empty for a whole body.
+ * @param part takes the issues of single values; without it they are thrown.
  * @throws HttpError 400 with the issues, 413 for more than the limits allow.
  */
 export async function parseXml(
   text: string,
   shape: XmlShape,
   limits: Limits,
-  collected?: Issue[],
-  path = '',
+  part: XmlPart = {},
 ): Promise<Json> {
   checkXml(text, limits)
   parser ??= loadParser()
   const { children } = toElement({ '': (await parser).parse(text) })
-  const issues = collected ?? []
+  const { path = '', issues = [] } = part
   const [value = null] = children.map(root => readElement(root, shape, path, issues))
-  if (!collected) throwIfAny(issues)
+  if (!part.issues) throwIfAny(issues)
   checkJson(value)
   return value
 }

@@ -21,12 +21,7 @@ export const xml: Format = {
   answersInKind: true,
   write: printXml,
   read: async (body, context) =>
-    parseXml(
-      await readText(body, context),
-      rootShape(context.fields),
-      context.limits,
-      context.issues,
-    ),
+    parseXml(await readText(body, context), rootShape(context.fields), context.limits, context),
 }
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

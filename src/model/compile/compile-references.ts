@@ -83,9 +83,17 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
   for (const [name, definition] of collections) {
     const { shape, references, hidden } = definition
     const fields = new Map(shape.fields)
-    for (const [property, reference] of references) {
+    for (const [property, { collection, isParent }] of references) {
       const field = fields.get(property)
-      if (field) fields.set(property, relateField(name, property, field, reference, collections))
+      if (!field) continue
+      const parent = collections.get(collection)
+      assertValid(parent, `${name}: its parent "${collection}" is not a collection of the same api`)
+      const { actions } = parent
+      assertValid(
+        !isParent || !(actions.has(name) || listBlobFields(parent.shape.fields).includes(name)),
+        `${collection}: "${name}" is a sub-collection and an action or a blob() too`,
+      )
+      fields.set(property, relateField(name, property, field, parent))
     }
     checkVisible(definition, collections)
     checkOnDelete(definition, collections)
@@ -101,28 +109,20 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
   return related
 }
 
-/** Adds to a field that it holds UUIDs, if the collection that it refers to has such ids. */
+/** Adds to a field of a collection that it holds UUIDs, if the collection that it refers to has such ids. */
 function relateField(
   name: string,
   property: string,
   field: Field,
-  { collection, isParent }: Reference,
-  collections: CollectionMap,
+  parent: CollectionDefinition,
 ): Field {
-  const parent = collections.get(collection)
-  assertValid(parent, `${name}: its parent "${collection}" is not a collection of the same api`)
-  const { shape, actions } = parent
-  assertValid(
-    !isParent || !(actions.has(name) || listBlobFields(shape.fields).includes(name)),
-    `${collection}: "${name}" is a sub-collection and an action or a blob() too`,
-  )
-  const { kind } = shape.identity
+  const { kind } = parent.shape.identity
   const [wanted, what] =
     kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a string']
   const own = field.kind === 'integer' ? 'z.int()' : 'z.string()'
   assertValid(
     own === wanted,
-    `${name}: "${property}" is ${own}, but an id of ${collection} is ${what}; declare ${wanted}`,
+    `${name}: "${property}" is ${own}, but an id of ${parent.name} is ${what}; declare ${wanted}`,
   )
   return kind === 'uuid' ? { ...field, uuid: true } : field
 }

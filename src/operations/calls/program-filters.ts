@@ -56,7 +56,8 @@ export function readRuleFilters(
   issues: Issue[],
 ): readonly ParsedFilter[] {
   const plain = toPlainFilters(filters, `${where}: `)
-  const read = readWhere(plain, 'visible', findProgramScope(collection), LIMITS, issues)
+  const place = { at: 'visible', scope: findProgramScope(collection) }
+  const read = readWhere(plain, place, LIMITS, issues)
   // What is above the limit was not read.
   if (read.count > LIMITS.filters) {
     const message = `At most ${LIMITS.filters} conditions are read, not ${read.count} or more`

@@ -92,10 +92,8 @@ async function doWork(
   const current = await findItemOf(context, action, transaction)
   const input = await checkInput(context, action)
   const response = new CookieResponse(context.target.collection, action)
-  const outcome = {
-    ...(await run(context, action, current, input, response, transaction)),
-    headers: response.list,
-  }
+  const started = { context, action, current, input, response, transaction }
+  const outcome = { ...(await run(started)), headers: response.list }
   if (key !== undefined) await keepAnswer(context, transaction, key, toKeptAnswer(context, outcome))
   return outcome
 }
@@ -271,14 +269,18 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   }
 }
 
-async function run(
-  context: OperationContext,
-  action: ActionDefinition,
-  current: Stored | undefined,
-  input: unknown,
-  response: CookieResponse,
-  transaction: RunningTransaction | undefined,
-): Promise<ActionOutcome> {
+/** An action whose item is found and whose input is checked. */
+interface StartedAction {
+  readonly context: OperationContext
+  readonly action: ActionDefinition
+  readonly current: Stored | undefined
+  readonly input: unknown
+  readonly response: CookieResponse
+  readonly transaction: RunningTransaction | undefined
+}
+
+async function run(started: StartedAction): Promise<ActionOutcome> {
+  const { context, action, current, input, response, transaction } = started
   /** What the action does not copy by mistake into its result. */
   const collection = context.resultView(context.target.collection)
   let stored = current

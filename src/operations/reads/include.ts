@@ -80,14 +80,13 @@ export function refuseLists(
 
 /** The first items of a page with what they include. */
 export interface NestedPage {
-  readonly nested: readonly NestedItem[]
+  readonly nested: NestedItem[]
   /** Whether items were left out. */
   readonly isCut: boolean
 }
 
 /**
  * Reads what items include: of all, or of as many from the start as are not too much, at least one.
- * @param backward whether they count from the end.
  * @throws HttpError 400 for an item that includes too much alone.
  */
 export async function readIncluded(
@@ -95,12 +94,10 @@ export async function readIncluded(
   levels: readonly Level[],
   items: readonly Stored[],
   { include = [], fields }: RequestedParts,
-  backward = false,
 ): Promise<NestedPage> {
-  const ordered = backward ? items.toReversed() : items
-  const nested = await toNested(context, ordered, { include, fields })
+  const nested = await toNested(context, items, { include, fields })
   const { inProcess } = context
-  const isAlone = ordered.length === 1
+  const isAlone = items.length === 1
   const max = inProcess ? UNLIMITED : isAlone ? MAX_ALONE : MAX_INCLUDED
   let complete = await fill(levels, nested, max)
   if (complete === 0 && !inProcess && !isAlone)
@@ -108,8 +105,7 @@ export async function readIncluded(
   const kept = inProcess ? complete : countFitting(context, nested.slice(0, complete))
   const [first] = nested
   if (kept === 0 && first) throw tooMuch(context, first)
-  const page = nested.slice(0, kept)
-  return { nested: backward ? page.reverse() : page, isCut: kept < items.length }
+  return { nested: nested.slice(0, kept), isCut: kept < items.length }
 }
 
 /** Makes items of a level, which include nothing yet; without `fields` as they are answered whole. */

@@ -40,7 +40,10 @@ export async function buildNestedResult(
   const { context, selection, request } = call
   const { window } = request
   const backward = window.by === 'cursor' && window.cursor?.backward === true
-  const { nested, isCut } = await readIncluded(context, levels, page.items, selection, backward)
+  // What is too much is left out at the end that is further from the cursor.
+  const ordered = backward ? page.items.toReversed() : page.items
+  const { nested, isCut } = await readIncluded(context, levels, ordered, selection)
+  if (backward) nested.reverse()
   const items = nested.map(({ stored }) => stored)
   const kept = { ...page, items, more: page.more || isCut }
   return buildPageResult(call, kept, nested)

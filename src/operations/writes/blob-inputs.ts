@@ -33,24 +33,29 @@ export async function receiveContents({
   const issues: Issue[] = []
   const received: Item = { ...candidate }
   for (const name of listBlobFields(collection.shape.fields)) {
-    const input = chooseInput(call, name, candidate, current, issues)
-    const record = input && (await receiveContent(call, name, input, current, issues))
-    for (const property of listInputProperties(name)) delete received[property]
+    const property = { context: call, name, current, issues }
+    const input = chooseInput(property, candidate)
+    const record = input && (await receiveContent(property, input))
+    for (const each of listInputProperties(name)) delete received[each]
     if (record !== undefined) received[name] = record
   }
   throwIfAny(issues)
   return received
 }
 
+/** A binary property that a request writes. */
+interface WrittenBlob {
+  readonly context: OperationContext
+  readonly name: string
+  /** The item before. */
+  readonly current: Item | undefined
+  readonly issues: Issue[]
+}
+
 /** Finds or stores the record of an input; `undefined` for an issue. */
-async function receiveContent(
-  context: OperationContext,
-  name: string,
-  input: BlobInput,
-  current: Item | undefined,
-  issues: Issue[],
-): Promise<Json | undefined> {
-  if (isUnchanged(context, name, input, current)) return current?.[name]
+async function receiveContent(written: WrittenBlob, input: BlobInput): Promise<Json | undefined> {
+  const { context, name, current, issues } = written
+  if (isUnchanged(written, input)) return current?.[name]
   const fail = (message: string, type: ErrorType) => {
     issues.push({ message, field: name, type })
     return undefined
@@ -82,16 +87,11 @@ async function receiveContent(
  * Chooses the input of a binary property that is used. Beside a content, a null and what the client has read
  * before (the item's own address, its record) do not count; two new contents are an issue.
  */
-function chooseInput(
-  context: OperationContext,
-  name: string,
-  body: Item,
-  current: Item | undefined,
-  issues: Issue[],
-): BlobInput | undefined {
+function chooseInput(written: WrittenBlob, body: Item): BlobInput | undefined {
+  const { name, issues } = written
   const inputs = parseBlobInputs(name, body)
   const contents = inputs.filter(({ kind }) => kind !== 'null')
-  const changes = contents.filter(input => !isUnchanged(context, name, input, current))
+  const changes = contents.filter(input => !isUnchanged(written, input))
   if (changes.length < 2) return changes[0] ?? contents[0] ?? inputs[0]
   const properties = changes.map(({ property }) => property).join(' and ')
   const message = `${name} is given in ${properties}. Send one of them.`
@@ -115,12 +115,7 @@ export function listFiles(
 }
 
 /** Whether an input is what the item has: its own address, or its record. */
-function isUnchanged(
-  context: OperationContext,
-  name: string,
-  input: BlobInput,
-  current: Item | undefined,
-): boolean {
+function isUnchanged({ context, name, current }: WrittenBlob, input: BlobInput): boolean {
   if (!current) return false
   if (input.kind === 'url') return input.url === printBlobAddress(context, current, name)
   return input.kind === 'record' && findBlobRecord(current, name)?.key === input.key
@@ -141,8 +136,9 @@ export function moveNulls(
   const issues: Issue[] = []
   const moved: Item = { ...patch }
   for (const name of listBlobFields(collection.shape.fields)) {
-    if (chooseInput(call, name, body, current.item, issues)?.kind !== 'null') continue
-    for (const property of listInputProperties(name)) delete moved[property]
+    const property = { context: call, name, current: current.item, issues }
+    if (chooseInput(property, body)?.kind !== 'null') continue
+    for (const each of listInputProperties(name)) delete moved[each]
     moved[getReadableName(collection, name)] = null
   }
   throwIfAny(issues)

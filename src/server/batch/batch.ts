@@ -21,6 +21,7 @@ import type {
   Step,
 } from '../../operations/calls/context.ts'
 import { deriveRequest } from '../../operations/calls/derive-call.ts'
+import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
 import { keepAnswer, runOncePerKey } from '../../operations/writes/idempotency-key.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
@@ -204,20 +205,19 @@ async function runOnce(batch: ParsedBatch): Promise<OperationResult> {
   const text = headers['idempotency-key']
   const isDryRun = context.preferences.tx !== undefined
   const key = text === undefined || isDryRun ? undefined : parseIdempotencyKey(text)
-  const run = async (claimed?: string) =>
-    toResult(
-      await runSteps(context, call, steps, undefined, async (done, transaction) => {
-        if (claimed === undefined) return
-        await keepAnswer(call, transaction, claimed, toKept(batch, done))
-      }),
-      isDryRun,
-    )
+  const run = async (claimed?: string) => {
+    const complete = async (done: readonly DoneStep[], transaction: RunningTransaction) => {
+      if (claimed === undefined) return
+      await keepAnswer(call, transaction, claimed, toKept(batch, done))
+    }
+    return toResult(await runSteps(context, call, steps, { complete }), isDryRun)
+  }
   if (key === undefined) return run()
   call.idempotencyKey = key
   return runOncePerKey(call, run, async kept => {
     // `toKept` has made it.
     const known = kept as unknown as readonly DoneStep[]
-    return toResult(await runSteps(context, call, steps, known, async () => {}), false)
+    return toResult(await runSteps(context, call, steps, { kept: known }), false)
   })
 }
 

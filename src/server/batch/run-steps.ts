@@ -59,18 +59,22 @@ export function authorizeSteps(batch: RequestContext, steps: readonly ParsedStep
   }
 }
 
+interface StepsOptions {
+  /** What the steps have done before: then only those that read are done. */
+  readonly kept?: readonly DoneStep[]
+  /** Is called with all answers before the commit. */
+  complete?(done: readonly DoneStep[], transaction: RunningTransaction): Promise<void>
+}
+
 /**
  * Runs all steps in one transaction, or none. Where it is contested they run again, from the first.
- * @param kept what the steps have done before: then only those that read are done.
- * @param complete is called with all answers before the commit.
  * @throws HttpError of the first step that fails; its issues have the number of the step.
  */
 export async function runSteps(
   batch: RequestContext,
   call: OperationContext,
   steps: readonly ParsedStep[],
-  kept: readonly DoneStep[] | undefined,
-  complete: (done: readonly DoneStep[], transaction: RunningTransaction) => Promise<void>,
+  { kept, complete }: StepsOptions,
 ): Promise<readonly DoneStep[]> {
   let at: number | undefined
   const work = async (transaction: RunningTransaction) => {
@@ -81,13 +85,13 @@ export async function runSteps(
       const earlier = isRead(step) ? undefined : kept?.[at]
       const next = earlier
         ? repeat(batch, step, earlier)
-        : await runStep(batch, step, done, steps, transaction)
+        : await runStep({ batch, steps, done, transaction }, step)
       budget.bytes -= JSON.stringify(next).length
       if (budget.bytes < 0) throw tooLarge(batch.api.limits.page)
       done.push(next)
     }
     at = undefined
-    await complete(done, transaction)
+    await complete?.(done, transaction)
     return done
   }
   try {
@@ -113,13 +117,16 @@ function repeat(batch: RequestContext, { match }: ParsedStep, done: DoneStep): D
   return rest
 }
 
-async function runStep(
-  batch: RequestContext,
-  step: ParsedStep,
-  done: readonly DoneStep[],
-  steps: readonly ParsedStep[],
-  transaction: RunningTransaction,
-): Promise<DoneStep> {
+/** A batch that runs: what its steps have done so far. */
+interface RunningBatch {
+  readonly batch: RequestContext
+  readonly steps: readonly ParsedStep[]
+  readonly done: readonly DoneStep[]
+  readonly transaction: RunningTransaction
+}
+
+async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneStep> {
+  const { batch, steps, done, transaction } = running
   const idOf = (name: string): Id => {
     const id = done[steps.findIndex(({ as }) => as === name)]?.id
     if (id === undefined) throw invalidBatch(`The step ${name} has no item`, name)

@@ -21,7 +21,8 @@ import {
   type Statement,
   type StatementSession,
 } from '../session/runner.ts'
-import { type ColumnExpression, decodeNumber } from '../table/columns.ts'
+import type { ColumnExpression } from '../table/column-expression.ts'
+import { decodeNumber } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
 import type { RowFilters } from './list-statements.ts'

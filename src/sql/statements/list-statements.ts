@@ -5,7 +5,7 @@ import type { Selection, SortKey } from '../../store/selection.ts'
 import type { Slice } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
-import type { ColumnExpression } from '../table/columns.ts'
+import type { ColumnExpression } from '../table/column-expression.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
 
@@ -40,10 +40,15 @@ function listExtras(filters: RowFilters, extras: Extras, mapping: TableMapping):
   return columns
 }
 
+/** The rows to read. */
+export interface WantedRows {
+  readonly selection: Selection
+  readonly slice: Slice
+}
+
 /** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */
 export function listStatement(
-  selection: Selection,
-  slice: Slice,
+  { selection, slice }: WantedRows,
   extras: Extras,
   mapping: TableMapping,
   columns: Fragment,

@@ -17,7 +17,7 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
-import { type Extras, listStatement } from './list-statements.ts'
+import { type Extras, listStatement, type WantedRows } from './list-statements.ts'
 import { boundColumns } from './long-rows.ts'
 import type { TableWalk } from './table-walk.ts'
 import { type Totals, toTotalKey } from './totals.ts'
@@ -36,9 +36,7 @@ interface FoundSlice {
 const NOTHING: Extras = { total: false, state: false }
 
 /** What is to be read by one statement. */
-interface ReadPart {
-  readonly selection: Selection
-  readonly slice: Slice
+interface ReadPart extends WantedRows {
   /** Whether the total is counted too. */
   readonly counts: boolean
 }
@@ -136,10 +134,9 @@ export class PageReader {
   }
 
   /** Only equal slices have the same key: all that they bind is text, or a whole number. */
-  #toShareKey({ selection, slice, counts }: ReadPart, maxBytes: number | undefined): string {
-    const mapping = this.#mapping
-    const { text, values } = listStatement(selection, slice, NOTHING, mapping, mapping.all)
-    return JSON.stringify([text, values, counts, maxBytes])
+  #toShareKey(part: ReadPart, maxBytes: number | undefined): string {
+    const { text, values } = listStatement(part, NOTHING, this.#mapping, this.#mapping.all)
+    return JSON.stringify([text, values, part.counts, maxBytes])
   }
 
   /** Selects a slice with its total, or with the state for which the total is remembered. */
@@ -165,15 +162,16 @@ export class PageReader {
   }
 
   async #selectSlice(
-    { selection, slice }: ReadPart,
+    part: ReadPart,
     extras: Extras,
     maxBytes: number | undefined,
     runner: Runner,
   ): Promise<(FoundSlice & { readonly first: Row | undefined }) | typeof LONG> {
+    const { selection, slice } = part
     const mapping = this.#mapping
     const bounded = this.#bounded
     const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
-    const statement = listStatement(selection, slice, extras, mapping, columns ?? mapping.all)
+    const statement = listStatement(part, extras, mapping, columns ?? mapping.all)
     const { rows } = await runner.run(compile(mapping.database, statement))
     if (columns && bounded?.isMarked(rows)) {
       this.#longUntil = performance.now() + LONG_MS
@@ -185,13 +183,12 @@ export class PageReader {
 
   /** Reads as many rows as fit, their sizes first: SQLite takes long even to skip a long value. */
   async #readLong(part: ReadPart, runner: Runner, maxBytes = 0): Promise<FoundSlice> {
-    const { selection, slice } = part
     const mapping = this.#mapping
     const size = this.#bounded?.size ?? mapping.all
-    const statement = listStatement(selection, slice, NOTHING, mapping, size)
+    const statement = listStatement(part, NOTHING, mapping, size)
     const { rows } = await runner.run(compile(mapping.database, statement))
     const limit = this.#bounded?.countFitting(rows, maxBytes) ?? rows.length
-    const fitting = { ...part, slice: { ...slice, limit } }
+    const fitting = { ...part, slice: { ...part.slice, limit } }
     const found = await this.#readSlice(fitting, undefined, runner)
     return { ...(found as FoundSlice), count: rows.length, long: true } // Without maxBytes it is never LONG.
   }

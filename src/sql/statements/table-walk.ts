@@ -50,6 +50,8 @@ interface WalkPlan {
   /** Filters that the index applies. */
   readonly applied: readonly Filter[]
   readonly backward: boolean
+  /** The place after which it begins. */
+  readonly after?: WalkKey | undefined
 }
 
 /** Some rows of a walk: after a place up to another, or to the end. */
@@ -115,9 +117,7 @@ export class TableWalk {
     if (!(await this.#isNeeded(session, wanted, options))) return false
     const condition = buildCondition(wanted, this.#mapping)
     const plan = this.#plan(wanted, false)
-    await this.#walk(session, plan, undefined, options, (select, runner) =>
-      look(select(condition), runner),
-    )
+    await this.#walk(session, plan, options, (select, runner) => look(select(condition), runner))
     return true
   }
 
@@ -170,7 +170,8 @@ export class TableWalk {
     const compare = comparer(sort, shape.fields)
     const { keys, decode } = this.#selectKeys(sort)
     let best: Item[] = []
-    await this.#walk(session, plan, ordered ? key : undefined, options, async (select, runner) => {
+    const planned = { ...plan, after: ordered ? key : undefined }
+    await this.#walk(session, planned, options, async (select, runner) => {
       const limit = ordered ? wanted - best.length : wanted
       const statement = sql`select ${keys} from ${select(condition)} order by ${order} limit ${limit}`
       best.push(...(await runner.run(compile(database, statement))).rows.map(decode))
@@ -229,18 +230,17 @@ export class TableWalk {
     return { wanted, order: this.#rowid ? undefined : byId, applied: [], backward: false }
   }
 
-  /** Walks from a place on, slice by slice, each in its own turn. */
+  /** Walks slice by slice, each in its own turn. */
   async #walk(
     session: StatementSession,
     plan: WalkPlan,
-    place: WalkKey | undefined,
     options: ListOptions | undefined,
     look: LookAtPart,
   ): Promise<void> {
     const until = performance.now() + (options?.maxTime ?? Number.POSITIVE_INFINITY)
     let rows = Math.min(FIRST_ROWS, this.#maxScan)
     let areDense = plan.order === undefined
-    for (let key = place; ; ) {
+    for (let key = plan.after; ; ) {
       throwIfAborted(options)
       const next = await session.read(async runner => {
         const started = performance.now()

@@ -21,6 +21,14 @@ const MAX_FOUND = 10_000
 /** How many batches of a migration share a commit. */
 const MAX_BATCHES = 10
 
+/** A search of rows that are not folded. */
+interface UnfoldedSearch {
+  readonly where: FilterSet['where']
+  readonly search: Search
+  /** The items found so far. */
+  readonly found: Set<Id>
+}
+
 export class UnfoldedRows {
   readonly #mapping: TableMapping
 
@@ -41,10 +49,9 @@ export class UnfoldedRows {
     if (!search?.fold) return selection
     const folded = search.paths.flatMap(path => this.#mapping.findFolded(path) ?? [])
     if (!(await this.exist(session, folded, options))) return selection
-    const found = new Set<Id>()
-    for (const column of folded)
-      await this.#find(session, column, selection, search, found, options)
-    const prepared: TableSearch = { ...search, found: [...found] }
+    const wanted = { where: selection.where, search, found: new Set<Id>() }
+    for (const column of folded) await this.#find(session, column, wanted, options)
+    const prepared: TableSearch = { ...search, found: [...wanted.found] }
     return { ...selection, search: prepared }
   }
 
@@ -66,9 +73,7 @@ export class UnfoldedRows {
   async #find(
     session: StatementSession,
     column: Column,
-    { where }: FilterSet,
-    { text, paths }: Search,
-    found: Set<Id>,
+    { where, search: { text, paths }, found }: UnfoldedSearch,
     options: ListOptions | undefined,
   ): Promise<void> {
     const mapping = this.#mapping

@@ -19,7 +19,7 @@ import { type FilterSet, parseLike, type Search } from '../../store/selection.ts
 import type { Id } from '../../store/store.ts'
 import type { NativeType, SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
-import type { ColumnExpression } from '../table/columns.ts'
+import type { ColumnExpression } from '../table/column-expression.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 
 /** The tables of stores, for filters that reach into another one. */

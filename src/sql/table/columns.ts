@@ -86,30 +86,6 @@ export interface Column extends Partial<Filled> {
   readonly folds?: Path | undefined
 }
 
-/** The SQL expressions of one value of an item. */
-export interface ColumnExpression {
-  readonly kind: Kind
-  /** Whether it may be null or absent. */
-  readonly nullable: boolean
-  /** Its column, unless it lies in a JSON column. */
-  readonly column?: Fragment
-  /** The stored value; native types as text. */
-  readonly value: Fragment
-  /** The value to compare and sort by: a client's date-time in milliseconds since 1970. */
-  readonly order: Fragment
-  /** The value to compare for equality, if an index serves that better than `order`. */
-  readonly equal?: Fragment
-  /** Whether a date-time is compared as the text of `toISOString()`. */
-  readonly canonical?: boolean
-  readonly native?: NativeType | undefined
-  /** The type of texts that the database compares in a way of its own. */
-  readonly alike?: NativeType | undefined
-  /** The type of lists that it is of. */
-  readonly list?: ListType
-  /** The JSON that it lies in. */
-  readonly json?: { readonly column: Fragment; readonly path: Path }
-}
-
 const RULES: Rules<ColumnOptions> = {
   name: FILLED_TEXT,
   json: BOOLEAN,
@@ -125,20 +101,25 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
   boolean: 'boolean',
 }
 
+/** The table that columns are built for. */
+export interface ColumnOwner {
+  readonly shape: Shape
+  readonly database: SqlDatabase
+  /** Finds the type of a column, of an existing table or of what a foreign key of the field names. */
+  readonly typeOf: (column: string, field: string) => string | undefined
+  /** Is called with a column that holds a value which cannot be read. */
+  readonly onUnreadable: (column: Column) => void
+}
+
 /**
  * Builds the column of a field.
  * @param declared its name, its options, or the type of a new column.
- * @param typeOf finds the type of a column, of an existing table or of what a foreign key names.
- * @param onUnreadable is called with a column that holds a value which cannot be read.
  * @throws TypeError for a column that cannot hold the field.
  */
 export function buildColumn(
   name: string,
   declared: string | ColumnOptions = {},
-  shape: Shape,
-  database: SqlDatabase,
-  typeOf: (column: string) => string | undefined,
-  onUnreadable: (column: Column) => void,
+  { shape, database, typeOf, onUnreadable }: ColumnOwner,
 ): Column {
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
@@ -146,16 +127,18 @@ export function buildColumn(
   checkOptions(where, options, RULES)
   const plain = COLUMN_TYPES[field.kind]
   const column = options.name ?? name
-  const list = options.json === undefined ? findList(field, typeOf(column), database) : undefined
+  const present = typeOf(column, name)
+  const list = options.json === undefined ? findList(field, present, database) : undefined
   const json = options.json ?? (!list && (plain === undefined || isAmbiguous(field)))
   if (!json && !plain && !list)
     throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
   const type = json ? 'json' : (plain ?? 'text')
   const form = database.forms[options.type ?? '']
-  if (!form) checkType(options.type, type, field, where, database)
+  const problem = form ? undefined : findTypeProblem(options.type, type, field, database)
+  if (problem !== undefined) throw new TypeError(`${where}: ${problem}`)
   const role = findRole(name, shape)
   const wanted = form?.made ?? options.type ?? (json ? undefined : database.nativeFor(field, role))
-  const found = json ? undefined : typeOf(column)
+  const found = json ? undefined : present
   const held = found ?? wanted ?? ''
   const natives = form ? [form.native(held)] : (database.serves?.(held).natives ?? [])
   const served = json ? undefined : (list ?? natives.find(each => each?.kind === field.kind))
@@ -196,28 +179,24 @@ function findList({ kind, element }: Field, type = '', { serves }: SqlDatabase) 
   return kind === 'array' && element ? serves?.(type).listOf?.(element.kind) : undefined
 }
 
-/** @throws TypeError where a new column cannot have a type, or cannot hold the field by it. */
-function checkType(
+/** Says why a new column cannot have a type, or cannot hold the field by it; `undefined` if it can. */
+function findTypeProblem(
   asked: NewColumnType | undefined,
   type: ColumnType,
   { kind }: Field,
-  where: string,
   database: SqlDatabase,
-): void {
-  if (asked === undefined) return
-  if (!database.serves || isForm(asked)) {
-    throw new TypeError(
-      `${where}: ${database.name} has no columns of the type ${asked}; leave it out there`,
-    )
-  }
+): string | undefined {
+  if (asked === undefined) return undefined
+  if (!database.serves || isForm(asked))
+    return `${database.name} has no columns of the type ${asked}; leave it out there`
   const { as, natives = [] } = database.serves(asked)
-  if (type !== 'json' && natives.some(each => each.kind === kind)) return
-  if (as.includes(type)) return
+  if (type !== 'json' && natives.some(each => each.kind === kind)) return undefined
+  if (as.includes(type)) return undefined
   const nullish =
     type === 'json' && asked !== 'jsonb' && COLUMN_TYPES[kind]
       ? ' that may be both null and absent; use .nullable() alone in the schema, or set { json: false }'
       : ''
-  throw new TypeError(`${where}: the type ${asked} cannot hold ${kind} values${nullish}`)
+  return `the type ${asked} cannot hold ${kind} values${nullish}`
 }
 
 /** Finds the role of a field whose values the store itself makes; such values are short. */

@@ -3,7 +3,7 @@ import { indexesOf } from '../../store/shapes.ts'
 import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, shorten, sql } from '../databases/sql-text.ts'
-import type { ColumnExpression } from './columns.ts'
+import type { ColumnExpression } from './column-expression.ts'
 
 export interface TableIndex {
   readonly unique: boolean

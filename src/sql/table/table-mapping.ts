@@ -4,15 +4,16 @@ import { emitWarning } from 'node:process'
 import { printJson } from '../../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
-import { findField, listPaths } from '../../schema/fields.ts'
+import { listPaths } from '../../schema/fields.ts'
 import { createVersion } from '../../store/ids.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
 import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
+import { buildExpression, type ColumnExpression } from './column-expression.ts'
 import {
   buildColumn,
   type Column,
-  type ColumnExpression,
+  type ColumnOwner,
   decodeRow,
   encodeValue,
   type Filled,
@@ -23,12 +24,23 @@ import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
 import type { TableMappingOptions } from './mapping-options.ts'
 
+/** What the columns of a table follow from. */
+export interface TableDeclaration {
+  readonly shape: Shape
+  readonly database: SqlDatabase
+  readonly options?: TableMappingOptions
+  /** Its references: a new column has the type of what it names. */
+  readonly keys?: readonly ForeignKey[]
+}
+
 /** What a mapping takes of the catalog of an existing table. */
 export interface FoundColumns {
   /** Finds the type of a column. */
   typeOf(column: string): string | undefined
   /** Finds what the database puts into a column by itself. */
   filledOf(column: Column, shape: Shape): Filled | undefined
+  /** The names of all columns that keep texts folded. */
+  readonly folded: readonly string[]
 }
 
 export class TableMapping {
@@ -68,17 +80,13 @@ export class TableMapping {
 
   /**
    * @param found the columns of an existing table; `undefined` for a new one.
-   * @param keys its references: a new column has the type of what it names.
-   * @param folded the names of all columns of an existing table that keep texts folded; `undefined` for a new one.
+   * @param folded those of them that are to keep texts folded.
    * @throws TypeError for fields that a table cannot hold, and for impossible columns.
    */
   constructor(
-    shape: Shape,
-    database: SqlDatabase,
-    options: TableMappingOptions = {},
+    { shape, database, options = {}, keys = [] }: TableDeclaration,
     found?: FoundColumns,
-    keys: readonly ForeignKey[] = [],
-    folded?: readonly string[],
+    folded = found?.folded,
   ) {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
@@ -103,11 +111,14 @@ export class TableMapping {
     }
     const { identity, createdAt, updatedAt } = shape
     const types = new Map(database.serves && keys.map(({ field, type }) => [field, type]))
+    const owner: ColumnOwner = {
+      shape,
+      database,
+      typeOf: (column, field) => found?.typeOf(column) ?? types.get(field),
+      onUnreadable: column => this.#tellUnreadable(column),
+    }
     this.columns = [...shape.fields.keys()].map(name => {
-      const find = (column: string) => found?.typeOf(column) ?? types.get(name)
-      const column = buildColumn(name, columns[name], shape, database, find, each =>
-        this.#tellUnreadable(each),
-      )
+      const column = buildColumn(name, columns[name], owner)
       return found ? { ...column, ...found.filledOf(column, shape) } : column
     })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
@@ -239,43 +250,10 @@ export class TableMapping {
     return expression
   }
 
-  /** @param owner stands before the name of a JSON column: functions of JSON have columns of the same names. */
-  #express(path: Path, owner = sql``): ColumnExpression {
-    const [name = '', ...inner] = path
-    const column = this.#byName.get(name)
-    const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
-    if (!column || !field) throw new TypeError(`${this.table} has no field "${path.join('.')}"`)
-    const { database } = this
-    const { ref, native, list } = column
-    const { kind } = field
-    if (column.type !== 'json') {
-      const nullable = field.nullable || field.optional
-      const plain = { kind, nullable, column: ref }
-      if (list) {
-        const value = list.toJson(ref)
-        return { ...plain, value, order: value, json: { column: value, path: [] }, list }
-      }
-      if (native?.byText) {
-        const text = native.text(ref)
-        return { ...plain, value: text, order: text, alike: native }
-      }
-      if (native) return { ...plain, value: native.text(ref), order: ref, native }
-      const value = column.type === 'text' ? database.text(ref) : ref
-      const canonical = name === this.shape.createdAt || name === this.shape.updatedAt
-      if (kind === 'date-time' && !canonical) {
-        return { ...plain, value, order: database.instant(ref) }
-      }
-      // `equal` has no collation, so that any index on the column serves it.
-      return { ...plain, value, order: value, equal: ref, canonical }
-    }
-    const json = { column: sql`${owner}${ref}`, path: inner }
-    const nullable = path.some((_, at) => {
-      const above = findField(this.shape.fields, path.slice(0, at + 1))
-      return !above || above.nullable || above.optional
-    })
-    const value = database.json(json.column, inner, kind)
-    const order = kind === 'date-time' ? database.instant(value) : value
-    return { kind, nullable, value, order, json }
+  #express(path: Path, owner?: Fragment): ColumnExpression {
+    const column = this.#byName.get(path[0] ?? '')
+    if (!column) throw new TypeError(`${this.table} has no field "${path.join('.')}"`)
+    return buildExpression(path, column, this, owner)
   }
 
   /** @throws TypeError for a name that is no field. */
