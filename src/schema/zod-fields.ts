@@ -81,7 +81,7 @@ function isLong(schema: Schema): boolean {
   const maxima = checks.flatMap(({ _zod: { def } }) =>
     'maximum' in def ? Number(def.maximum) : [],
   )
-  return maxima.length > 0 && Math.min(...maxima) > LINE && findFormat(schema) === undefined
+  return maxima.length > 0 && Math.min(...maxima) > LINE && listFormats(schema).length === 0
 }
 
 /** Builds the field of a schema; a recursive one ends where it meets itself. */
@@ -99,13 +99,16 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
     case 'string':
     case 'template_literal':
       return {
-        kind: toTextKind(findFormat(schema)),
+        kind: toTextKind(listFormats(schema)),
         ...plain,
         ...(isPassword(schema) && { password: true }),
         ...(isLong(schema) && { long: true }),
       }
     case 'number':
-      return { kind: /int/.test(findFormat(schema) ?? '') ? 'integer' : 'number', ...plain }
+      return {
+        kind: listFormats(schema).some(each => /int/.test(each)) ? 'integer' : 'number',
+        ...plain,
+      }
     case 'boolean':
       return { kind: 'boolean', ...plain }
     case 'enum':
@@ -155,10 +158,12 @@ function findDefault(def: { readonly defaultValue: unknown }): Pick<Field, 'defa
   return value === undefined || value !== again ? {} : { default: JSON.parse(value) }
 }
 
-function findFormat(schema: Schema): string | undefined {
-  const { bag, def } = schema._zod
-  const format = bag.format ?? ('format' in def ? def.format : undefined)
-  return typeof format === 'string' ? format : undefined
+/** Lists the formats of a schema, and of its checks: `z.number().int()`, `z.string().datetime()`. */
+function listFormats(schema: Schema): readonly string[] {
+  const { def } = schema._zod
+  return [def, ...(def.checks ?? []).map(check => check._zod.def)].flatMap(each =>
+    'format' in each && typeof each.format === 'string' ? [each.format] : [],
+  )
 }
 
 /** Whether its metadata has the format of OpenAPI for what nobody is to see: `z.string().meta({ format: 'password' })`. */
@@ -166,9 +171,9 @@ function isPassword(schema: Schema): boolean {
   return z.globalRegistry.get(schema)?.format === 'password'
 }
 
-function toTextKind(format: string | undefined): Kind {
-  if (format === 'datetime') return 'date-time'
-  return format === 'date' ? 'date' : 'string'
+function toTextKind(formats: readonly string[]): Kind {
+  if (formats.includes('datetime')) return 'date-time'
+  return formats.includes('date') ? 'date' : 'string'
 }
 
 /** Builds the field of an enum or of literals: a union for values of several types. */
