@@ -1,17 +1,18 @@
 // The references of an item that is written: the parent of the path is filled in, and what it names must exist.
 
 import { type Awaitable, type Item, isUuid, type Json } from '../../base/values.ts'
-import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
+import { HttpError } from '../../errors.ts'
 import { normalizeId, type Parent, parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { ReferenceConflictError, UniqueError } from '../../store/errors.ts'
 import type { Id } from '../../store/store.ts'
+import { MAX_SET } from '../../store/writes.ts'
 import { isKnown } from '../calls/authorize.ts'
-import type { OperationContext } from '../calls/context.ts'
 import { findVisible } from '../calls/items.ts'
+import { throwLocated } from './many.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import { runAtomically } from './store.ts'
-import type { Write, WriteState } from './write-state.ts'
+import type { ItemIssue, Write, WriteState } from './write-state.ts'
 
 /** Fills in the parent that the path names, and normalizes all references. @throws HttpError 400 for another parent. */
 export function fillParents({ call, parent, candidate }: Write<'candidate'>): Item {
@@ -44,24 +45,19 @@ export function normalizeReferences({ targets }: CollectionDefinition, values: I
   return normalized
 }
 
-/** Checks the references of the item: as the client sent it, or after the hook as it is stored. @throws HttpError 400 */
-export function requireReferences(write: Write<'checked'>): Awaitable<void> {
+/** Checks the references of each item: as the client sent it, or after the hook as it is stored. @throws HttpError 400 */
+export function requireReferences(write: Write): Awaitable<void> {
   // Before the hook all are read: it may do something that nobody undoes.
-  const trusts = write.values ? isKept(write) : () => false
-  return checkReferences(
-    write,
-    write.values ?? write.checked,
-    field => !isFound(write, field),
-    trusts,
-  )
+  const trusts = write.values ? isKept(write) : undefined
+  return checkReferences(write, (item, field) => !isFound(item, field), trusts)
 }
 
 /** Checks those that the hook has set, and all within a transaction: there they must still exist. @throws HttpError 400 */
-export function requireReferencesAgain(write: Write<'checked' | 'values'>): Awaitable<void> {
-  const { call, checked, values, transaction } = write
-  const isInside = transaction !== call.transaction
-  const isChanged = (field: string) => isInside || values[field] !== checked[field]
-  return checkReferences(write, values, field => isChanged(field) && !isFound(write, field))
+export function requireReferencesAgain(write: Write): Awaitable<void> {
+  const isInside = write.transaction !== write.call.transaction
+  const isChanged = ({ values, checked }: Write, field: string) =>
+    isInside || values?.[field] !== checked?.[field]
+  return checkReferences(write, (item, field) => isChanged(item, field) && !isFound(item, field))
 }
 
 /** Whether it names the parent of the path, which was found before; in a transaction it must still be there. */
@@ -85,72 +81,97 @@ function isKept({ store, call, transaction }: Write) {
     (parent.shape.identity.kind !== 'uuid' || isUuid(String(id)))
 }
 
-/** Says that a reference names nothing; not of what, where the client may not know of it. */
-export function unknownReference(
-  call: OperationContext,
-  field: string,
-  parent: CollectionDefinition,
-  value: Json,
-): Issue {
-  const what = isKnown(call, parent) ? parent.itemName : 'item'
-  const message = `${field}: no ${what} has the id ${JSON.stringify(value)}`
-  return { message, field, type: 'unknown_reference' }
-}
-
 /** A reference that is to be read: no id can be made of its value, or nobody vouches for what it names. */
 interface NamedItem {
+  /** The place of the item that has it, among those that are written. */
+  readonly at: number
   readonly field: string
   readonly parent: CollectionDefinition
   readonly id: Id | undefined
   readonly value: Json
-}
-
-/** Whether a reference names the item itself, whose id its client chooses: it is there once it is written. */
-export function isOwnId(
-  { store, shape }: CollectionDefinition,
-  values: Item,
-  parent: CollectionDefinition,
-  id: Id | undefined,
-): boolean {
-  return id !== undefined && parent.store === store && values[shape.identity.name] === id
+  /** Whether the client named it, and not a hook: then it must be allowed to read it. */
+  readonly byClient: boolean
 }
 
 /**
- * Refuses values that name a new item which does not exist. What the client named, and not a hook, it must be
- * allowed to read.
+ * Refuses values that name anew an item which does not exist, unless it is the item itself, whose id its client chooses.
  * @param trusts whether an item of a parent need not be read.
  * @throws HttpError 400 with every issue.
  */
 function checkReferences(
   write: Write,
-  values: Item,
-  applies: (field: string) => boolean,
+  applies: (item: Write, field: string) => boolean,
   trusts: (field: string, parent: CollectionDefinition, id: Id) => boolean = () => false,
 ): Awaitable<void> {
-  const { call, current } = write
+  const { collection } = write.call.target
+  const items: readonly Write[] = write.many?.items ?? [write]
   const named: NamedItem[] = []
-  for (const [field, { collection: parent }] of call.target.collection.targets) {
-    const value = values[field] ?? null
-    if (value === null || value === current?.item[field] || !applies(field)) continue
-    const id = parseId(parent, String(value))
-    if (isOwnId(call.target.collection, values, parent, id)) continue
-    if (id === undefined || !trusts(field, parent, id)) named.push({ field, parent, id, value })
+  for (const [field, { collection: parent }] of collection.targets) {
+    for (let at = 0; at < items.length; at++) {
+      const item = items[at] ?? write
+      const { checked, values = checked ?? {}, current } = item
+      const value = values[field] ?? null
+      if (value === null || value === current?.item[field] || !applies(item, field)) continue
+      const id = parseId(parent, String(value))
+      const isOwn =
+        parent.store === collection.store && values[collection.shape.identity.name] === id
+      if (id !== undefined && (isOwn || trusts(field, parent, id))) continue
+      named.push({ at, field, parent, id, value, byClient: value === checked?.[field] })
+    }
   }
   return named.length === 0 ? undefined : requireFound(write, named)
 }
 
-async function requireFound(
-  { call, checked = {}, transaction }: Write,
-  named: readonly NamedItem[],
-): Promise<void> {
-  const issues: Issue[] = []
-  for (const { field, parent, id, value } of named) {
-    const byClient = value === checked[field]
-    if (id === undefined || !(await findVisible(call, parent, id, byClient, transaction))) {
-      issues.push(unknownReference(call, field, parent, value))
+/** @throws HttpError 400 with an issue for each that is not found. It does not say of what, if the client may not know of it. */
+async function requireFound(write: Write, named: readonly NamedItem[]): Promise<void> {
+  const { call } = write
+  const finder = new ReferenceFinder(write)
+  for (const parent of new Set(named.map(each => each.parent))) await finder.prepare(parent, named)
+  const issues: ItemIssue[] = []
+  for (const each of named) {
+    if (await finder.has(each)) continue
+    const { at, field, parent, value } = each
+    const what = isKnown(call, parent) ? parent.itemName : 'item'
+    const message = `${field}: no ${what} has the id ${JSON.stringify(value)}`
+    issues.push({ at, issue: { message, field, type: 'unknown_reference' } })
+  }
+  throwLocated(write, issues)
+}
+
+/** Finds out which items there are, each once: by sets where all of a collection are visible. */
+class ReferenceFinder {
+  readonly #write: Write
+  readonly #known = new Map<CollectionDefinition, Map<string, boolean>>()
+
+  constructor(write: Write) {
+    this.#write = write
+  }
+
+  async prepare(parent: CollectionDefinition, named: readonly NamedItem[]): Promise<void> {
+    const known = new Map<string, boolean>()
+    this.#known.set(parent, known)
+    if (parent.visible || parent.hideExistence) return
+    const { call, transaction } = this.#write
+    const ids = [...new Set(named.flatMap(each => (each.parent === parent ? (each.id ?? []) : [])))]
+    const store = call.storeOf(parent, transaction)
+    for (let at = 0; at < ids.length; at += MAX_SET) {
+      const set = ids.slice(at, at + MAX_SET)
+      const found = await store.find(set, call.storeOptions)
+      for (const [place, id] of set.entries()) known.set(String(id), found[place] !== undefined)
     }
   }
-  throwIfAny(issues)
+
+  async has({ parent, id, byClient }: NamedItem): Promise<boolean> {
+    if (id === undefined) return false
+    const known = this.#known.get(parent)
+    const key = `${byClient} ${id}`
+    const earlier = known?.get(String(id)) ?? known?.get(key)
+    if (earlier !== undefined) return earlier
+    const { call, transaction } = this.#write
+    const found = (await findVisible(call, parent, id, byClient, transaction)) !== undefined
+    known?.set(key, found)
+    return found
+  }
 }
 
 /**
@@ -175,7 +196,7 @@ export async function guardReferences(
   } catch (error) {
     // No database tells for certain which reference names nothing, and some look at unique values first.
     if (error instanceof ReferenceConflictError || error instanceof UniqueError)
-      await checkReferences(write, values ?? {}, () => true)
+      await checkReferences(write, () => true)
     throw error
   }
 }

@@ -9,7 +9,6 @@ import * as fields from './enforce-field-roles.ts'
 import * as around from './hooks.ts'
 import * as input from './input.ts'
 import * as several from './many.ts'
-import { requireAllReferences } from './references-of-many.ts'
 import type { Steps } from './steps.ts'
 import * as store from './store.ts'
 import { storeAll } from './store-many.ts'
@@ -56,13 +55,12 @@ export function createItem(
   const { hooks, targets } = collection
   const refers = targets.size > 0
   const hasHook = hooks.before.has('create')
-  const require = many ? requireAllReferences : refs.requireReferences
-  const requireAgain = many ? requireAllReferences : refs.requireReferencesAgain
+  const requireStored = hasHook ? refs.requireReferencesAgain : refs.requireReferences
   return start
     .within(input.reportIssuesTogether, [], issues =>
       issues.within(many && several.eachOpen, [], item => checkNewItem(item, collection, isNamed)),
     )
-    .check(hasHook && refers && require, 400)
+    .check(hasHook && refers && refs.requireReferences, 400)
     .within(
       hooks.transaction && (many ? around.runAllWithHooks : around.runWithHooks),
       [],
@@ -75,7 +73,7 @@ export function createItem(
             atomic => {
               const storable = atomic
                 .within(many && several.eachOpen, [], item => requireStorable(item, collection))
-                .check(refers && (hasHook ? requireAgain : require), 400)
+                .check(refers && requireStored, 400)
               if (many) return storable.fill<'stored'>(storeAll, 400, 409)
               return storable.set('stored', store.storeNew, 400, 409)
             },
@@ -147,8 +145,7 @@ export function changeItem<Done extends FieldName>(
   const isUpdate = operation === 'update'
   const refers = targets.size > 0
   const hasHook = !isUpdate && hooks.before.has(operation)
-  const require = many ? requireAllReferences : refs.requireReferences
-  const requireAgain = many ? requireAllReferences : refs.requireReferencesAgain
+  const requireStored = hasHook ? refs.requireReferencesAgain : refs.requireReferences
   return start
     .within(!isUpdate && input.reportIssuesTogether, [], issues =>
       issues.within(many && several.eachOpen, [], item => {
@@ -159,14 +156,14 @@ export function changeItem<Done extends FieldName>(
         return checkChange(own, collection, operation)
       }),
     )
-    .check(hasHook && refers && require, 400)
+    .check(hasHook && refers && refs.requireReferences, 400)
     .within(!many && !isUpdate && hooks.transaction && around.runWithHooks, [], whole =>
       whole
         .within(many && several.eachOpen, [], item => completeChange(item, collection, operation))
         .within(!many && guards(collection, isUpdate) && refs.guardReferences, [400], atomic => {
           const storable = atomic
             .within(many && several.eachOpen, [], item => requireStorableChange(item, collection))
-            .check(refers && (hasHook ? requireAgain : require), 400)
+            .check(refers && requireStored, 400)
           return toStore(storable)
         }),
     )

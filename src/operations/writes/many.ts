@@ -78,14 +78,15 @@ async function runEach(
   return write
 }
 
-/** @throws HttpError 400 where there are issues. */
+/** @throws HttpError 400 where there are issues; those of several items say of which they are. */
 export function throwLocated(
-  write: WriteState,
+  { many }: Pick<WriteState, 'many'>,
   issues: readonly ItemIssue[],
   cause?: HttpError,
 ): void {
   if (issues.length === 0) return
-  throw new AnyHttpError(400, manyOf(write).locate(issues).slice(0, MAX_ISSUES), { cause })
+  const located = many?.locate(issues) ?? issues.map(({ issue }) => issue)
+  throw new AnyHttpError(400, located.slice(0, MAX_ISSUES), { cause })
 }
 
 /** Says of which item the issues of an error are. */
