@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
+import { Board } from './live/events.ts'
 import { blocksOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -186,6 +187,37 @@ describe.each(Object.keys(PROXIES))('%s', name => {
       404,
       expect.stringContaining('the id \\"a.json\\"'),
     ])
+  })
+
+  test.skipIf(!isInstalled(name))('passes on a live list, event by event', async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+      live: true,
+    })
+    const api = defineApi({ collections: { cars }, prefix: '/api', health: true })
+    const server = createServer(api.handler).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = await startProxy(name, (server.address() as AddressInfo).port)
+    const board = new Board()
+    const open = (headers: Record<string, string>, signal: AbortSignal) =>
+      fetch(url, { headers, signal })
+    await board.connect(open)
+    await board.until(() => board.isReady)
+    await api.asSystem().collection(cars).create({ color: 'red' })
+    await board.until(() => board.items.size === 1)
+    await board.disconnect()
+    await api.asSystem().collection(cars).create({ color: 'blue' })
+    const seen = board.events.length
+    await board.connect(open)
+    await board.until(() => board.isReady)
+    expect(board.events.slice(seen).map(({ event }) => event)).toEqual(['items', 'ready'])
+    await api.close()
+    await board.ended
+    server.close()
+    server.closeAllConnections()
   })
 })
 

@@ -7,7 +7,7 @@ import { HttpError } from './errors.ts'
 import { type ClientState, stateOf } from './place.ts'
 import { printQuery } from './query-string.ts'
 import { receive } from './receive.ts'
-import { backOff } from './time.ts'
+import { backOff, limitTime } from './time.ts'
 
 /** What has changed in a list. */
 export interface LiveChange<T> {
@@ -35,6 +35,9 @@ type LiveFilters<Named, N extends keyof Named> = Named[N] extends {
 
 /** Milliseconds before the stream is asked for again, unless the server says another time; after failures longer. */
 const WAIT_MS = 1000
+
+/** How long a stream may be silent, in milliseconds: the server says each 15 s that it is alive. A lost network says nothing. */
+const SILENCE_MS = 40_000
 
 /**
  * Follows a list of a collection that is `live`: first the list, then each change, of whatever program. After a lost connection
@@ -87,9 +90,10 @@ async function* follow(
         failures = -1
         last = id
         wait = retry || wait
-        const value = JSON.parse(data)
+        // `late` tells that changes wait.
+        if (!Object.hasOwn(NOTHING, event)) continue
         const isList = event === 'items' || event === 'removed'
-        yield { ...NOTHING, [event]: isList ? value : true }
+        yield { ...NOTHING, [event]: isList ? JSON.parse(data) : true }
       }
     } catch (error) {
       options.signal?.throwIfAborted()
@@ -102,12 +106,13 @@ async function* follow(
 
 /** Reads server-sent events (WHATWG HTML, "Interpreting an event stream"). They end where the connection does. */
 async function* readEvents(body: ReadableStream<Uint8Array> | null, last: string) {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  if (!body) return
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   let [id, event, data, retry] = [last, '', '', 0]
   try {
     for (;;) {
-      const { done, value } = (await reader?.read()) ?? { done: true }
+      const { done, value } = await limitTime(SILENCE_MS, undefined, () => reader.read())
       if (done) return
       const lines = (rest + value).split('\n')
       rest = lines.pop() ?? ''
@@ -125,7 +130,7 @@ async function* readEvents(body: ReadableStream<Uint8Array> | null, last: string
     }
   } finally {
     // Nobody reads on: the server is told.
-    await reader?.cancel().catch(() => {})
+    await reader.cancel().catch(() => {})
   }
 }
 

@@ -67,6 +67,11 @@ export class Hub {
     this.report = report
   }
 
+  /** How many milliseconds changes have waited for a transaction that goes on. */
+  get late(): number {
+    return this.#changes.late?.() ?? 0
+  }
+
   async findPosition(): Promise<string> {
     return this.#reached ?? this.#changes.position()
   }

@@ -124,8 +124,10 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
 
   /** Says that it is alive; and from where it would go on, so that this does not become too old. */
   beat(): void {
-    if (this.#unread === 0)
-      this.push(this.isReady && this.shown.matches ? `:\nid: ${this.id}\n\n` : ':\n\n')
+    if (this.#unread > 0) return
+    const seconds = Math.floor(this.#hub.late / 1000)
+    const late = seconds > 0 ? `event: late\ndata: {"seconds":${seconds}}\n` : ':\n'
+    this.push(`${late}${this.isReady && this.shown.matches ? `id: ${this.id}\n` : ''}\n`)
   }
 
   tell({ items, removed }: ListUpdate, position: string, isCurrent: boolean): void {

@@ -6,7 +6,7 @@ import { createVersion } from '../store/ids.ts'
 /** How many changes are kept at least; up to twice as many are. */
 const KEPT = 10_000
 
-export class ChangeLog implements Required<Omit<StoreChanges, 'judges'>> {
+export class ChangeLog implements Required<Omit<StoreChanges, 'judges' | 'late'>> {
   readonly #name = createVersion()
   readonly #listeners = new Set<() => void>()
   #changes: Change[] = []

@@ -53,11 +53,13 @@ async function followList(requested: RequestContext): Promise<void> {
     return read
   }, request)
   const { changes } = context.target.collection.store
-  const headers = HEADERS.slice()
   const negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }
-  context.negotiated = negotiated
-  context.result = { status: 200, headers, isPrivate: true }
-  if (method === 'HEAD' || !changes) return
+  const result = { status: 200, headers: HEADERS.slice(), isPrivate: true } as const
+  if (method === 'HEAD' || !changes) {
+    context.negotiated = negotiated
+    context.result = result
+    return
+  }
   const watcher = (await findStreams(runtime)).open({
     shown,
     changes,
@@ -69,7 +71,7 @@ async function followList(requested: RequestContext): Promise<void> {
   request.signal.addEventListener('abort', () => watcher.end())
   context.negotiated = { ...negotiated, format: { ...EVENTS, write: () => watcher } }
   context.result = {
-    ...context.result,
+    ...result,
     representation: { kind: 'document', name: 'list', data: null },
   }
 }

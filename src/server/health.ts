@@ -19,6 +19,8 @@ export interface HealthState {
   readonly disk?: 'full'
   /** The collections whose tables refuse every create: the warning of `open()` says why. */
   readonly creates_fail?: string[]
+  /** For how many seconds a transaction that goes on has held back changes of live lists. */
+  readonly live_late?: number
 }
 
 /** What was found, and why it is not well. */
@@ -86,12 +88,14 @@ export class Health {
       ({ operations, store }) =>
         operations.has('create') && store.facts?.()?.takesCreates === false,
     )
+    const held = Math.max(...this.#collections.map(({ store }) => store.changes?.late?.() ?? 0))
     const isOk = unreachable.length === 0 && !isFull && unwritable.length === 0
     const state: HealthState = {
       status: isOk ? 'ok' : 'degraded',
       ...(unreachable.length > 0 && { unreachable: listNames(unreachable) }),
       ...(isFull && unreachable.length === 0 && { disk: 'full' }),
       ...(unwritable.length > 0 && { creates_fail: listNames(unwritable) }),
+      ...(held >= 1000 && { live_late: Math.floor(held / 1000) }),
     }
     return { state, cause }
   }

@@ -41,6 +41,9 @@ export interface StoreChanges {
    */
   listen?(wake: () => void): () => void
 
+  /** How many milliseconds changes have waited by now, because a transaction that has begun before them goes on; 0: none waits. */
+  late?(): number
+
   /** Whether the database compares the values of a field in its own way, so that it alone can tell what passes a filter. */
   judges?(field: string): boolean
 }

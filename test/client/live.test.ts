@@ -1,5 +1,5 @@
 import { QueryClient, QueryObserver } from '@tanstack/query-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createClient, HttpError } from '../../src/client/index.ts'
 import { liveQuery, watch } from '../../src/client/live.ts'
@@ -13,7 +13,7 @@ import {
 
 const schema = z.object({ color: z.string() })
 
-function serve() {
+function serve(instead?: (url: string, init: RequestInit) => Promise<Response>) {
   const valid = new Set(['one'])
   const scheme: Scheme = {
     name: 'Bearer',
@@ -46,6 +46,7 @@ function serve() {
   let requests = 0
   const fetch = async (url: string, init: RequestInit) => {
     requests++
+    if (instead) return instead(url, init)
     const cut = new AbortController()
     open.add(cut)
     const response = await api.fetch(new Request(url, init))
@@ -148,4 +149,27 @@ test('a query of TanStack stays current while it is used', async () => {
   await until(1)
   unsubscribe()
   queries.clear()
+})
+
+test('a stream that is silent is asked for again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const ids: (string | null)[] = []
+  const silent = () =>
+    new ReadableStream({
+      start: controller =>
+        controller.enqueue(new TextEncoder().encode('event: ready\nid: 7\ndata: {}\n\n')),
+    })
+  const fetch = async (_: string, { headers }: RequestInit) => {
+    ids.push(new Headers(headers).get('last-event-id'))
+    return new Response(silent(), { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const { client } = serve(fetch)
+  const changes = watch(client, 'cars')
+  expect((await changes.next()).value.ready).toBe(true)
+  const next = changes.next()
+  while (ids.length < 2) await vi.advanceTimersByTimeAsync(5000)
+  expect((await next).value.ready).toBe(true)
+  expect(ids).toEqual([null, '7'])
+  await changes.return(undefined as never)
 })

@@ -3,7 +3,7 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineCollection } from '../../src/index.ts'
+import { defineApi, defineCollection } from '../../src/index.ts'
 import { createTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/index.ts'
 import type { Change } from '../../src/store/changes.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -13,6 +13,7 @@ import { ask } from '../stores/postgres-server.ts'
 import { by } from '../stores/selections.ts'
 import { newTable } from '../stores/several.ts'
 import { openDatabase } from '../stores/sqlite.ts'
+import { Board } from './events.ts'
 
 usePostgres()
 
@@ -276,7 +277,72 @@ test('a long transaction holds changes back, and none is lost', async () => {
   await createOne(store, { name: 'fast', secret: 's', sold: false })
   const during = await store.changes?.read(position, 9)
   expect(during).toMatchObject({ changes: [], position, current: false })
+  expect(store.changes?.late?.()).toBeGreaterThan(0)
   await text('commit')
   const names = (await readAll(store, position)).map(({ after }) => after?.name)
   expect(names.toSorted()).toEqual(['fast', 'slow'])
+  expect(store.changes?.late?.()).toBe(0)
 })
+
+test.each([
+  ['citext', 'red', 'RED', 'blue'],
+  ['numeric(9,2)', '1.50', '-1.50', '2'],
+  ['inet', '10.0.0.1', '10.0.0.1/8', '::1'],
+])(
+  'a filter of %s, which the database judges, finds what the list finds',
+  async (type, value, near, other) => {
+    const db = openPostgres()
+    const table = newTable()
+    const run = (text: string) =>
+      db.executeQuery(CompiledQuery.raw(text.replaceAll('TABLE', `"${table}"`)))
+    await run('create extension if not exists citext')
+    await run(
+      `create table TABLE (id int primary key, color ${type} not null, size int, version text not null)`,
+    )
+    const cars = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: z.object({ color: z.string(), size: z.int().nullable().default(null) }),
+      store: sqlStore({ db, table, create: true, changes: true }),
+      timestamps: false,
+      live: true,
+    })
+    const api = defineApi({ collections: { cars } })
+    await api.open()
+    const insert = (id: number, color: string) =>
+      run(`insert into TABLE (id, color, version) values (${id}, '${color}', 'v')`)
+    await insert(1, value)
+    await insert(2, other)
+    const board = new Board()
+    const open = (headers: Record<string, string>, signal: AbortSignal) =>
+      api.fetch(new Request(`http://api.example/cars?color=${value}`, { headers, signal }))
+    await board.connect(open)
+    const isList = async () => {
+      const found = await api.fetch(new Request(`http://api.example/cars?color=${value}`))
+      const shown = [...board.items.values()].toSorted((a, b) => Number(a.id) - Number(b.id))
+      return board.isReady && JSON.stringify(shown) === (await found.text())
+    }
+    await board.until(isList)
+    expect(board.items.size).toBe(1)
+    const harms = [
+      () => insert(3, near),
+      () => insert(4, value),
+      () => run(`update TABLE set color = '${value}' where id = 2`),
+      () => run(`update TABLE set color = '${other}' where id = 1`),
+      () => run(`update TABLE set size = 7 where id = 4`),
+      () => run('delete from TABLE where id = 2'),
+    ]
+    for (const harm of harms) {
+      await harm()
+      await board.until(isList)
+    }
+    // Its past is not known: who comes again begins anew.
+    await board.disconnect()
+    const seen = board.events.length
+    await board.connect(open)
+    await board.until(isList)
+    expect(board.events[seen]?.event).toBe('reset')
+    await board.disconnect()
+    await api.close()
+  },
+)

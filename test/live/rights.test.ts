@@ -191,3 +191,20 @@ test('a stream says that it is alive, and ends after a quarter of an hour', asyn
   await board.ended
   expect(board.items.size).toBe(0)
 })
+
+test('a stream and /health say that a transaction holds changes back', async () => {
+  const store = memoryStore()
+  Object.assign(store.changes ?? {}, { late: () => 17_500 })
+  const tickets = defineCollection({ name: 'tickets', schema, store, live: true })
+  const api = defineApi({ collections: { tickets }, health: true })
+  const ask = (path: string, init?: RequestInit) =>
+    api.fetch(new Request(`http://api.example${path}`, init))
+  const board = new Board()
+  await board.connect((headers, signal) => ask('/tickets', { headers, signal }))
+  await board.until(() => board.isReady)
+  vi.advanceTimersByTime(16_000)
+  await board.until(() => board.events.at(-1)?.event === 'late')
+  expect(board.events.at(-1)?.data).toEqual({ seconds: 17 })
+  expect(await (await ask('/health')).json()).toEqual({ status: 'ok', live_late: 17 })
+  await board.disconnect()
+})

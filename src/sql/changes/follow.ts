@@ -26,6 +26,7 @@ export function followChanges(
       shared.listeners.add(wake)
       return () => shared.listeners?.delete(wake)
     },
+    late: () => opened?.changes.late() ?? 0,
     judges(field) {
       const { mapping } = opened ?? {}
       const { native } = mapping?.columns.find(({ name }) => name === field) ?? {}

@@ -19,6 +19,9 @@ const PRUNE_ROWS = 1000
 /** How often it is asked whether transactions have ended, before a reader gets what is sure, in milliseconds. */
 const PAUSES_MS = [0, 2, 5, 10, 20, 40]
 
+/** How long it holds that changes wait, in milliseconds: longer than two reads are apart. */
+const FRESH_MS = 5000
+
 /** How far the log may be read: what has smaller numbers is committed, or never will be. */
 export interface Mark {
   /** The name of the log. */
@@ -27,6 +30,15 @@ export interface Mark {
   readonly number: number | undefined
   /** The last number that was given. */
   readonly last: number
+}
+
+/** A mark that is not sure yet. */
+interface Pending {
+  readonly log: string
+  readonly number: number
+  /** The number of an own transaction that proves it, and when that was taken. */
+  readonly own: string
+  readonly at: number
 }
 
 /** A row of the log. */
@@ -45,7 +57,9 @@ export class LogReader {
   readonly #sql: LogSql
   /** The mark that is sure, and one that is not, with the own number that proves it. */
   #sure: { readonly log: string; readonly number: number } | undefined
-  #pending: { readonly log: string; readonly number: number; readonly own: string } | undefined
+  #pending: Pending | undefined
+  /** When that was seen, by `performance.now()`. */
+  #seenAt = 0
   #running: Promise<Mark> | undefined
   #next: Promise<Mark> | undefined
 
@@ -74,6 +88,12 @@ export class LogReader {
         return this.mark()
       })
     return this.#next
+  }
+
+  /** For how many milliseconds changes have waited. If nobody reads, it is not known, and 0. */
+  get late(): number {
+    const now = performance.now()
+    return this.#pending && now < this.#seenAt + FRESH_MS ? now - this.#pending.at : 0
   }
 
   /** Reads rows of a table behind a number, up to a mark; and how far the log is pruned. */
@@ -116,13 +136,14 @@ export class LogReader {
     if (!own || !ended) return { log: name, number: last, last }
     if (this.#sure?.log !== name) this.#sure = undefined
     if (this.#pending?.log !== name) this.#pending = undefined
+    this.#seenAt = performance.now()
     if (this.#sure?.number === last) return { log: name, number: last, last }
     // One that is pending may be sure by now; then a second one is.
     for (let left = 2; left > 0 && this.#sure?.number !== last; left--) {
       if (!this.#pending) {
         // In a statement behind: who has taken a number up to `last` has begun before it.
         const [taken] = await this.#select(own)
-        this.#pending = { log: name, number: last, own: String(taken?.own) }
+        this.#pending = { log: name, number: last, own: String(taken?.own), at: this.#seenAt }
       }
       if (!(await this.#isSure(ended(this.#pending.own)))) break
       this.#sure = this.#pending

@@ -30,7 +30,7 @@ export interface ChangedTable {
   readonly find: (ids: readonly Id[]) => Awaitable<readonly (Stored | undefined)[]>
 }
 
-export class TableChanges implements Pick<StoreChanges, 'position' | 'read'> {
+export class TableChanges implements Pick<StoreChanges, 'position' | 'read' | 'late'> {
   readonly #table: ChangedTable
   readonly #reader: LogReader
 
@@ -48,6 +48,10 @@ export class TableChanges implements Pick<StoreChanges, 'position' | 'read'> {
       if (number !== undefined) return `${log}-${number}`
       await delay(PAUSE_MS)
     }
+  }
+
+  late(): number {
+    return this.#reader.late
   }
 
   async read(after: string, limit: number): Promise<ReadChanges | 'gone'> {
