@@ -1,0 +1,247 @@
+// Live lists beside server-sent events by hand on node:http, with the same watchers and changes:
+//   npx tsx bench/live.ts [--watchers=1000] [--changes=200] [--rounds=3] [--filters]
+//   npx tsx bench/live.ts --writes=20000 [--url=postgres://…]     what a write pays for the log
+// `--filters`: each watcher has a filter of its own, which lets all items through.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
+import Database from 'libsql'
+import pg from 'pg'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
+import { preparePostgres, prepareSqlite, sqlStore } from '../src/sql/index.ts'
+import { inDirectory } from './memory.ts'
+
+const { values } = parseArgs({
+  options: {
+    watchers: { type: 'string', default: '1000' },
+    changes: { type: 'string', default: '200' },
+    rounds: { type: 'string', default: '3' },
+    filters: { type: 'boolean', default: false },
+    writes: { type: 'string' },
+    url: { type: 'string' },
+    serve: { type: 'string' },
+  },
+})
+
+const schema = z.object({ color: z.string(), price: z.number(), sent_at: z.number() })
+
+/** What the parent asks a server: to make a change, or how it is. */
+type Question = 'change' | 'usage'
+
+interface Usage {
+  readonly port: number
+  /** Bytes. */
+  readonly memory: number
+  /** Microseconds. */
+  readonly cpu: number
+}
+
+const item = (at: number) => ({
+  color: 'red',
+  price: at,
+  sent_at: performance.timeOrigin + performance.now(),
+})
+
+/** @returns what makes the change of a number. */
+function serveOurs() {
+  const cars = defineCollection({
+    name: 'cars',
+    id: 'integer',
+    schema,
+    store: memoryStore(),
+    live: true,
+  })
+  const api = defineApi({ collections: { cars } })
+  const resource = api.asSystem().collection(cars)
+  return {
+    handler: api.handler,
+    change: async (at: number) => void (await resource.create(item(at))),
+  }
+}
+
+/** By hand: no rights, no list that is resumed, no filters. */
+function serveByHand() {
+  const watchers = new Set<ServerResponse>()
+  return {
+    handler: (request: object, response: ServerResponse) => {
+      void request
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
+      response.write('event: ready\ndata: {}\n\n')
+      watchers.add(response)
+      response.on('close', () => watchers.delete(response))
+    },
+    async change(at: number) {
+      const text = `event: items\nid: ${at}\ndata: [${JSON.stringify({ id: at, ...item(at) })}]\n\n`
+      for (const watcher of watchers) watcher.write(text)
+    },
+  }
+}
+
+async function serve(kind: string): Promise<void> {
+  const { handler, change } = kind === 'ours' ? serveOurs() : serveByHand()
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  let changes = 0
+  process.on('message', async (question: Question) => {
+    if (question === 'change') await change(++changes)
+    else globalThis.gc?.()
+    const { user, system } = process.cpuUsage()
+    const { heapUsed, external } = process.memoryUsage()
+    process.send?.({ port, memory: heapUsed + external, cpu: user + system } satisfies Usage)
+  })
+  process.send?.('ready')
+}
+
+/** One watcher: how many changes it has read, and the latencies of those that it looks at. */
+class Watcher {
+  readonly socket: Socket
+  readonly ready: Promise<unknown>
+  seen = 0
+  readonly latencies: number[] = []
+
+  constructor(port: number, at: number) {
+    this.socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    const path = values.filters ? `/cars?price[gte]=-${at}` : '/cars'
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n`)
+    this.ready = new Promise<void>(resolve => {
+      this.socket.on('data', (text: unknown) => {
+        if (String(text).includes('event: ready')) resolve()
+        for (const [, sent] of String(text).matchAll(/"sent_at":([\d.]+)/g)) {
+          this.seen++
+          this.latencies.push(performance.timeOrigin + performance.now() - Number(sent))
+        }
+      })
+    })
+  }
+}
+
+interface Round {
+  readonly kilobytes: number
+  readonly cpu: number
+  readonly p50: number
+  readonly p99: number
+  readonly perSecond: number
+}
+
+async function measure(kind: string): Promise<Round> {
+  const child = fork(fileURLToPath(import.meta.url), [`--serve=${kind}`], {
+    execArgv: [...process.execArgv, '--expose-gc'],
+  })
+  await once(child, 'message')
+  const ask = async (question: Question): Promise<Usage> => {
+    child.send(question)
+    const [usage] = await once(child, 'message')
+    return usage
+  }
+  const first = await ask('usage')
+  const [all, changes] = [Number(values.watchers), Number(values.changes)]
+  const watchers: Watcher[] = []
+  for (let at = 0; at < all; at++) {
+    const watcher = new Watcher(first.port, at)
+    watchers.push(watcher)
+    // In small groups: the backlog of a server is short.
+    if (at % 50 === 49) await watcher.ready
+  }
+  await Promise.all(watchers.map(({ ready }) => ready))
+  const open = await ask('usage')
+  const start = performance.now()
+  for (let at = 1; at <= changes; at++) {
+    await ask('change')
+    while (watchers.some(({ seen }) => seen < at))
+      await new Promise(resolve => setImmediate(resolve))
+  }
+  const time = performance.now() - start
+  const last = await ask('usage')
+  for (const { socket } of watchers) socket.destroy()
+  child.kill()
+  await once(child, 'close')
+  const latencies = watchers.flatMap(each => each.latencies).toSorted((a, b) => a - b)
+  const at = (part: number) => latencies[Math.floor(part * (latencies.length - 1))] ?? 0
+  return {
+    kilobytes: (open.memory - first.memory) / all / 1024,
+    cpu: (last.cpu - open.cpu) / changes / 1000,
+    p50: at(0.5),
+    p99: at(0.99),
+    perSecond: (changes * 1000) / time,
+  }
+}
+
+const HEAD = `\`npx tsx bench/live.ts ${process.argv.slice(2).join(' ')}\`, Node ${process.version}, ${cpus().length} cores, ${new Date().toISOString().slice(0, 10)}\n`
+
+/** The median of each figure. */
+function median(rounds: readonly Round[], figure: keyof Round): string {
+  const sorted = rounds.map(each => each[figure]).toSorted((a, b) => a - b)
+  return (sorted[Math.floor(sorted.length / 2)] ?? 0).toFixed(1)
+}
+
+async function compare(): Promise<void> {
+  const rounds: Record<string, Round[]> = { ours: [], 'by hand': [] }
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const [kind, all] of Object.entries(rounds)) all.push(await measure(kind))
+  console.log(HEAD)
+  console.log(
+    `| ${values.watchers} watchers | KiB a watcher | CPU of a change, ms | p50, ms | p99, ms | changes a second |`,
+  )
+  console.log('|---|---:|---:|---:|---:|---:|')
+  for (const [kind, all] of Object.entries(rounds)) {
+    const figures = (['kilobytes', 'cpu', 'p50', 'p99', 'perSecond'] as const).map(each =>
+      median(all, each),
+    )
+    console.log(`| ${kind} | ${figures.join(' | ')} |`)
+  }
+}
+
+/** What creates pay for the log, by turns with and without. */
+async function compareWrites(directory: string): Promise<void> {
+  const times: Record<'with' | 'without', number[]> = { with: [], without: [] }
+  const writes = Number(values.writes)
+  const SIZE = 100
+  for (let round = 0; round < 7; round++)
+    for (const kind of ['with', 'without'] as const) {
+      const db = await openDatabase(join(directory, `${kind}-${round}.db`))
+      const table = `live_${process.pid}_${kind}_${round}`
+      const store = sqlStore({ db, table, create: true, changes: kind === 'with' })
+      const cars = defineCollection({ name: 'cars', id: 'integer', schema, store })
+      const api = defineApi({ collections: { cars } })
+      await api.open()
+      const resource = api.asSystem().collection(cars)
+      await resource.create(item(0))
+      const start = performance.now()
+      for (let at = 0; at < writes; at += SIZE)
+        await Promise.all(
+          Array.from({ length: SIZE }, (_, each) => resource.patch(1, { price: at + each })),
+        )
+      times[kind].push((performance.now() - start) / writes)
+      await api.close()
+      await db.destroy()
+    }
+  const least = (all: readonly number[]) => Math.min(...all) * 1000
+  console.log(HEAD)
+  console.log('| patch, µs | without | with the log | × |\n|---|---:|---:|---:|')
+  const [without, having] = [least(times.without), least(times.with)]
+  console.log(
+    `| ${values.url ? 'PostgreSQL' : 'SQLite'} | ${without.toFixed(0)} | ${having.toFixed(0)} | ${(having / without).toFixed(2)} |`,
+  )
+}
+
+async function openDatabase(file: string): Promise<Kysely<unknown>> {
+  if (values.url) {
+    const pool = preparePostgres(new pg.Pool({ connectionString: values.url, max: 10 }))
+    return new Kysely({ dialect: new PostgresDialect({ pool }) })
+  }
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(file) }) })
+  await prepareSqlite(db)
+  return db
+}
+
+if (values.serve) await serve(values.serve)
+else if (values.writes) await inDirectory(compareWrites)
+else await compare()
