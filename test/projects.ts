@@ -99,6 +99,7 @@ export const HEAVY: readonly string[] = named([
   'client/answers',
   'client/files',
   'client/hover',
+  'client/live',
   'client/others',
   'client/react-admin',
   'client/runtimes',
