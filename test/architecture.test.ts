@@ -52,12 +52,12 @@ const SUBPATHS = [
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  zod: /^schema\//,
+  zod: /^(?:schema|cli\/serve)\//,
   'path-to-regexp': /^model\//,
   negotiator: /^negotiate\.ts$/,
   busboy: /^formats\/multipart\/(?:multipart|part)\.ts$/,
   'fast-xml-parser': /^formats\/xml\/reader\.ts$/,
-  kysely: /^sql\//,
+  kysely: /^(?:sql|cli\/serve)\//,
   '@aws-sdk/client-s3': /^s3\//,
   '@tanstack/query-core': /^client\/tanstack-query\.ts$/,
   // The module of a user, which a command runs.

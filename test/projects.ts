@@ -15,6 +15,7 @@ export const STORES: readonly string[] = named([
   'blobs/lost-connection',
   'cli/check-rows',
   'cli/pull',
+  'cli/serve',
   'client/lossy',
   'concurrency',
   'equal/equal',

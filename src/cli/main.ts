@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // The commands of the package, such as `npx rest-conventions types https://api.example > api.ts`.
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { suggestion } from '../errors.ts'
 import { CommandError } from './output/command-error.ts'
 import { printTypes } from './print-types.ts'
 import { readDocument, TOKEN } from './read-document.ts'
@@ -30,12 +32,36 @@ DATABASE_URL in the environment. The driver is the one that your project has.
   --diff <file>     prints what the database says otherwise than that file
 `
 
+const SERVE = `Usage: npx rest-conventions serve <source>
+
+Serves a JSON file, a file of SQLite, or a PostgreSQL as an API with pages, on
+this machine. Default of <source>: DATABASE_URL in the environment.
+
+A JSON file is the data: { "posts": [ … ] }. Each write replaces the file. The
+tables of a database are only read, unless you say --write. Columns that look
+like secrets are left out.
+
+  --port <number>     default 3000; 0 takes a free one
+  --host <address>    listens there, and answers to that name. Default 127.0.0.1
+  --write             writes to a database
+  --no-write          only reads a JSON file
+  --auth <token>      wants this token of every client, as Authorization: Bearer,
+                      or as the password in a browser
+  --cors <origin>     pages of this origin may call it; give it again for more, or
+                      * for all. Default: pages of this machine
+  --dialect <name>    query parameters of json-server or simple-rest
+  --watch             reads a JSON file again when it changes
+  --schema <name>     a schema of PostgreSQL
+`
+
 const USAGE = `Usage: npx rest-conventions <command>
 
+  serve <source>       a JSON file or a database as an API with pages
   types <source>       the types of an API, for clients in another repository
   pull [<database>]    the tables of a database as collections
   check-rows <module>  the rows that the schemas of an API refuse
   help <command>       how to use one of them
+  --version            the version of the package
 `
 
 const CHECK_ROWS = `Usage: npx rest-conventions check-rows <module> [<collection>]
@@ -47,44 +73,94 @@ ends with 1 if there are any.
 <module> is a file that exports an API, such as collections.ts.
 `
 
-const HELP: Readonly<Record<string, string>> = {
-  types: TYPES,
-  pull: PULL,
-  'check-rows': CHECK_ROWS,
-}
-
+const OPTION = { type: 'string' } as const
+const FLAG = { type: 'boolean' } as const
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
-  schema: { type: 'string' },
-  diff: { type: 'string' },
+  version: { type: 'boolean', short: 'v' },
+  ...{ schema: OPTION, diff: OPTION, port: OPTION, host: OPTION, auth: OPTION, dialect: OPTION },
+  ...{ write: FLAG, 'no-write': FLAG, watch: FLAG },
+  cors: { type: 'string', multiple: true },
 } as const
+type OptionName = keyof typeof OPTIONS
+type Values = ReturnType<typeof readArguments>['values']
+
+interface Command {
+  readonly help: string
+  readonly options: readonly OptionName[]
+  /** The fewest and the most words after its name. */
+  readonly words: readonly [number, number]
+  /** @returns what goes to the standard output. @throws CommandError */
+  run(words: readonly string[], values: Values): Promise<string>
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    help: SERVE,
+    options: ['port', 'host', 'write', 'no-write', 'auth', 'cors', 'dialect', 'watch', 'schema'],
+    words: [0, 1],
+    async run([source = process.env.DATABASE_URL], { write, 'no-write': noWrite, ...values }) {
+      if (!source || (write && noWrite)) throw new CommandError(SERVE)
+      const { serve } = await import('./serve/serve.ts')
+      await serve({ ...values, source, write: noWrite ? false : write }, printLine)
+      return ''
+    },
+  },
+  types: {
+    ...{ help: TYPES, options: [], words: [1, 1] },
+    run: async ([source = '']) =>
+      printTypes(await readDocument(source, process.env[TOKEN]?.trim() || undefined)),
+  },
+  pull: {
+    ...{ help: PULL, options: ['schema', 'diff'], words: [0, 1] },
+    async run([source = process.env.DATABASE_URL], { schema, diff }) {
+      if (!source) throw new CommandError(PULL)
+      const { pull } = await import('./pull/pull.ts')
+      return pull({ source, schema, diff })
+    },
+  },
+  'check-rows': {
+    ...{ help: CHECK_ROWS, options: [], words: [1, 2] },
+    async run([path = '', collection]) {
+      const { checkRows } = await import('./check-rows.ts')
+      if ((await checkRows({ path, collection }, printLine)) > 0) process.exitCode = 1
+      return ''
+    },
+  },
+}
 
 /** @returns what goes to the standard output. @throws CommandError */
 async function run(args: readonly string[]): Promise<string> {
   const { values, positionals } = readArguments(args)
-  const [command = '', source, name, ...others] = positionals
-  const help = Object.hasOwn(HELP, command) ? HELP[command] : undefined
-  if (values.help) return help ?? USAGE
-  if (command === 'help')
-    return (source !== undefined && Object.hasOwn(HELP, source) && HELP[source]) || USAGE
-  const isLong = name !== undefined && command !== 'check-rows'
-  if (!help || isLong || others.length > 0) throw new CommandError(help ?? USAGE)
-  const hasOptions = values.schema !== undefined || values.diff !== undefined
-  if (command === 'check-rows') {
-    if (source === undefined || hasOptions) throw new CommandError(CHECK_ROWS)
-    const { checkRows } = await import('./check-rows.ts')
-    const refused = await checkRows({ path: source, collection: name }, printLine)
-    if (refused > 0) process.exitCode = 1
-    return ''
-  }
-  if (command === 'types') {
-    if (source === undefined || hasOptions) throw new CommandError(TYPES)
-    return printTypes(await readDocument(source, process.env[TOKEN]?.trim() || undefined))
-  }
-  const database = source ?? process.env.DATABASE_URL
-  if (!database) throw new CommandError(PULL)
-  const { pull } = await import('./pull/pull.ts')
-  return pull({ source: database, schema: values.schema, diff: values.diff })
+  const [first = '', ...words] = positionals
+  if (values.version) return readVersion()
+  if (first === 'help' || (first === '' && values.help))
+    return words[0] === undefined ? USAGE : findCommand(words[0]).help
+  const {
+    help,
+    options,
+    words: [least, most],
+    ...command
+  } = findCommand(first)
+  if (values.help) return help
+  const given = Object.keys(values) as OptionName[] // parseArgs takes no others
+  const foreign = given.find(name => !options.includes(name))
+  if (foreign !== undefined)
+    throw new CommandError(`${first} has no option --${foreign}.\n\n${help}`)
+  if (words.length < least || words.length > most) throw new CommandError(help)
+  return command.run(words, values)
+}
+
+function findCommand(name: string): Command {
+  const found = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (found) return found
+  const near = suggestion(name, Object.keys(COMMANDS))
+  throw new CommandError(name === '' ? USAGE : `There is no command "${name}"${near}\n\n${USAGE}`)
+}
+
+async function readVersion(): Promise<string> {
+  const manifest = new URL('../../package.json', import.meta.url)
+  return `${JSON.parse(await readFile(manifest, 'utf8')).version}\n`
 }
 
 /** Prints a line, and waits where the output is slow. */
@@ -95,9 +171,14 @@ function printLine(line: string): unknown {
 function readArguments(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-  } catch {
-    const [command = ''] = args
-    throw new CommandError((Object.hasOwn(HELP, command) && HELP[command]) || USAGE)
+  } catch (error) {
+    const [name = ''] = args
+    const [, option = ''] = /option '(--?[^' ]*)/.exec(String(error)) ?? []
+    const near = suggestion(option.slice(2), Object.keys(OPTIONS))
+    const what =
+      option === '' ? '' : `The option ${option.slice(0, 50)} is unknown or has no value${near}\n\n`
+    const help = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.help : undefined
+    throw new CommandError(`${what}${help ?? USAGE}`)
   }
 }
 

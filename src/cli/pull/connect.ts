@@ -87,6 +87,16 @@ async function openFile(file: string, load: NodeJS.Require): Promise<CatalogConn
   throw new CommandError('No driver of SQLite is installed here. Run npm install libsql')
 }
 
+/** Loads the driver that has opened a database before. @throws CommandError */
+export function loadDriver(
+  name: CatalogConnection['driver'],
+  folder: string = process.cwd(),
+): object {
+  const loaded = tryLoad(name, createRequire(join(folder, 'package.json')))
+  if (loaded) return loaded
+  throw new CommandError(`${name} is not installed here. Run npm install ${name}`)
+}
+
 /** Loads a package of the user's project; `undefined` if it has none of that name. */
 function tryLoad(name: string, load: NodeJS.Require): object | undefined {
   try {

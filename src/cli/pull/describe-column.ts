@@ -3,10 +3,10 @@
 import { isDate, isDateTime } from '../../base/dates.ts'
 import type { ServedType } from '../../sql/databases/database.ts'
 import { serves } from '../../sql/databases/postgres-types.ts'
-import { printLiteral, printQuoted } from '../output/source-text.ts'
 import type { CatalogConnection } from './connect.ts'
 import type { FoundColumn } from './found-tables.ts'
 import type { CheckBounds } from './read-checks.ts'
+import type { SchemaCall, SchemaCalls } from './schema-calls.ts'
 
 /** What a column holds. */
 export interface ColumnKind {
@@ -20,7 +20,7 @@ export interface ColumnKind {
     | 'json'
     | 'list'
   /** The schema without bounds. */
-  readonly schema: string
+  readonly schema: SchemaCalls
   readonly labels?: readonly string[]
   /** The most characters. */
   readonly length?: number
@@ -32,13 +32,14 @@ export interface ColumnKind {
   readonly isAlike?: boolean
 }
 
-const STRING: ColumnKind = { kind: 'string', schema: 'z.string()' }
-const INTEGER: ColumnKind = { kind: 'integer', schema: 'z.int()' }
-const NUMBER: ColumnKind = { kind: 'number', schema: 'z.number()' }
-const BOOLEAN: ColumnKind = { kind: 'boolean', schema: 'z.boolean()' }
-const DATE: ColumnKind = { kind: 'date', schema: 'z.iso.date()' }
-const TIME: ColumnKind = { kind: 'date-time', schema: 'z.iso.datetime()' }
-const JSON_VALUE: ColumnKind = { kind: 'json', schema: 'z.json()' }
+const STRING: ColumnKind = { kind: 'string', schema: [['string']] }
+export const GUID: SchemaCalls = [['guid']]
+const INTEGER: ColumnKind = { kind: 'integer', schema: [['int']] }
+const NUMBER: ColumnKind = { kind: 'number', schema: [['number']] }
+const BOOLEAN: ColumnKind = { kind: 'boolean', schema: [['boolean']] }
+const DATE: ColumnKind = { kind: 'date', schema: [['iso.date']] }
+const TIME: ColumnKind = { kind: 'date-time', schema: [['iso.datetime']] }
+const JSON_VALUE: ColumnKind = { kind: 'json', schema: [['json']] }
 
 /** Finds what a column holds; `undefined` for a type that no property can be. */
 export function findKind(
@@ -59,9 +60,9 @@ function findPostgresKind(type: string): ColumnKind | undefined {
   const [native] = natives
   if (native?.kind === 'date') return DATE
   if (native?.kind === 'date-time') return serves(type).natives ? TIME : { ...TIME, isLocal: true }
-  if (type === 'uuid') return { ...STRING, schema: 'z.guid()' }
+  if (type === 'uuid') return { ...STRING, schema: GUID }
   if (as.includes('boolean')) return BOOLEAN
-  if (type === 'integer') return { ...INTEGER, schema: 'z.int32()' }
+  if (type === 'integer') return { ...INTEGER, schema: [['int32']] }
   if (/^(?:smallint|bigint|numeric\(\d+,0\))$/.test(type)) return INTEGER
   if (as.includes('real') || native?.kind === 'number') return NUMBER
   if (as.includes('text')) return { ...STRING, ...findLength(type) }
@@ -80,8 +81,8 @@ function findListKind(
 ): ColumnKind | undefined {
   const each = findPostgresKind(type)
   if (!each || each.kind === 'json' || each.kind === 'list' || !listOf(each.kind)) return undefined
-  const element = each.labels ? printEnum(each.labels) : each.schema
-  return { ...each, kind: 'list', schema: `z.array(${element})` }
+  const element = each.labels ? toEnum(each.labels) : each.schema
+  return { ...each, kind: 'list', schema: [['array', { element }]] }
 }
 
 /** By the words of a type, as SQLite itself finds its affinity. */
@@ -103,7 +104,7 @@ function findLength(type: string): { length?: number } {
 
 /** How a property is declared. */
 interface DescribedColumn {
-  readonly schema: string
+  readonly schema: SchemaCalls
   /** Whether the server sets it: what the database makes, or a date of writing. */
   readonly isReadOnly: boolean
 }
@@ -121,11 +122,14 @@ export function describeColumn(
   const all: CheckBounds = { ...bounds, maxLength: leastOf(kind.length, bounds.maxLength) }
   const labels = kind.kind === 'string' ? (kind.labels ?? bounds.labels) : undefined
   const known = { ...all, ...(labels && { labels }) }
-  const schema = `${labels ? printEnum(labels) : kind.schema}${printBounds(kind, known)}`
-  const meta = comment ? `.meta({ description: ${printQuoted(comment)} })` : ''
-  const end = isWritten ? findEnd(column, kind, known) : column.notNull ? '' : '.nullable()'
-  const isTime = kind.kind === 'date-time' && end === '.optional()' && WRITING.test(column.name)
-  return { schema: `${schema}${end}${meta}`, isReadOnly: column.generated || isTime }
+  const whole = labels ? toEnum(labels) : kind.schema
+  const meta: SchemaCalls = comment ? [['meta', { description: comment }]] : []
+  const end = isWritten ? findEnd(column, kind, known) : column.notNull ? [] : NULLABLE
+  const isTime = kind.kind === 'date-time' && end === OPTIONAL && WRITING.test(column.name)
+  return {
+    schema: [...whole, ...listBounds(kind, known), ...end, ...meta],
+    isReadOnly: column.generated || isTime,
+  }
 }
 
 /** The names of dates that a program sets, not a person. */
@@ -134,46 +138,51 @@ const WRITING = /^(?:created|inserted|updated|modified|last_?update|last_?modifi
 const leastOf = (one = Number.POSITIVE_INFINITY, other = Number.POSITIVE_INFINITY) =>
   Math.min(one, other)
 
-const printEnum = (labels: readonly string[]) => `z.enum([${labels.map(printQuoted).join(', ')}])`
+const toEnum = (labels: readonly string[]): SchemaCalls => [['enum', labels]]
 
-function printBounds({ kind }: ColumnKind, bounds: CheckBounds): string {
+function listBounds({ kind }: ColumnKind, bounds: CheckBounds): SchemaCalls {
   const { min, max, above, below, minLength, maxLength = Number.POSITIVE_INFINITY, labels } = bounds
   if (kind === 'string' && !labels) {
-    const least = minLength !== undefined && minLength > 0 ? `.min(${minLength})` : ''
-    return `${least}${Number.isFinite(maxLength) ? `.max(${maxLength})` : ''}`
+    const least: SchemaCalls = minLength !== undefined && minLength > 0 ? [['min', minLength]] : []
+    return Number.isFinite(maxLength) ? [...least, ['max', maxLength]] : least
   }
-  if (kind !== 'integer' && kind !== 'number') return ''
+  if (kind !== 'integer' && kind !== 'number') return []
   const parts = [
     ['min', min],
     ['max', max],
     ['gt', above],
     ['lt', below],
   ] as const
-  return parts
-    .map(([name, value]) => (value === undefined ? '' : `.${name}(${printLiteral(value)})`))
-    .join('')
+  return parts.flatMap(([name, value]): SchemaCall[] =>
+    value === undefined ? [] : [[name, value]],
+  )
 }
 
-/** Prints whether a value may be absent or null, and the default. */
+const OPTIONAL: SchemaCalls = [['optional']]
+const NULLABLE: SchemaCalls = [['nullable']]
+const NULL_BY_DEFAULT: SchemaCalls = [...NULLABLE, ['default', null]]
+
+/** Finds whether a value may be absent or null, and the default. */
 function findEnd(
   column: Omit<FoundColumn, 'comment'>,
   kind: ColumnKind,
   bounds: CheckBounds,
-): string {
+): SchemaCalls {
   const { preset, notNull, generated } = column
   const hasPreset = preset !== undefined && !/^null(?:::|$)/i.test(preset)
-  if (generated) return '.optional()'
+  if (generated) return OPTIONAL
   // An absent one is NULL, a null is JSON's.
-  if (kind.kind === 'json' && !notNull) return '.optional()'
+  if (kind.kind === 'json' && !notNull) return OPTIONAL
   if (kind.kind === 'json' || kind.kind === 'list') {
     const [, value] = /^'(\{\}|\[\])'/.exec(preset ?? '') ?? []
-    if (value || hasPreset) return value && notNull ? `.default(${value})` : '.optional()'
-    return notNull ? '' : '.nullable().default(null)'
+    const empty = value === '[]' ? [] : {}
+    if (value || hasPreset) return value && notNull ? [['default', empty]] : OPTIONAL
+    return notNull ? [] : NULL_BY_DEFAULT
   }
-  if (!hasPreset) return notNull ? '' : '.nullable().default(null)'
+  if (!hasPreset) return notNull ? [] : NULL_BY_DEFAULT
   const value = readConstant(preset, kind)
-  if (value === undefined || !isWithin(value, bounds)) return '.optional()'
-  return `${notNull ? '' : '.nullable()'}.default(${typeof value === 'string' ? printQuoted(value) : printLiteral(value)})`
+  if (value === undefined || !isWithin(value, bounds)) return OPTIONAL
+  return [...(notNull ? [] : NULLABLE), ['default', value]]
 }
 
 /** A number, a text or a boolean, with the casts of a type. */

@@ -1,9 +1,11 @@
 // A table as the declaration of a collection: what is printed, and what is left out with the reason.
+import type { Operation } from '../../model/types/operation.ts'
 import type { CatalogConnection } from './connect.ts'
-import { type ColumnKind, describeColumn, findKind } from './describe-column.ts'
+import { type ColumnKind, describeColumn, findKind, GUID } from './describe-column.ts'
 import type { FoundColumn, FoundIndex, FoundTable } from './found-tables.ts'
 import { type CollectionName, isSecret, Names, nameProperty } from './names.ts'
 import { findBounds } from './read-checks.ts'
+import type { SchemaCalls } from './schema-calls.ts'
 
 /** `now` is that of a date which the server sets at create. */
 export type DescribedRole = 'readOnly' | 'writeOnly' | 'now'
@@ -14,14 +16,14 @@ export interface DescribedTable extends CollectionName {
   readonly id: 'integer' | 'uuid' | 'text'
   readonly hasDates: boolean
   /** By property: its schema. */
-  readonly properties: ReadonlyMap<string, string>
+  readonly properties: ReadonlyMap<string, SchemaCalls>
   /** By property: its column, if that has another name, or a form to say. */
   readonly columns: ReadonlyMap<string, DescribedMapping>
   readonly fields: ReadonlyMap<string, DescribedRole>
   readonly references: readonly DescribedReference[]
   readonly unique: readonly (readonly string[])[]
   readonly indexes: readonly (readonly string[])[]
-  readonly operations: readonly string[] | undefined
+  readonly operations: readonly Operation[] | undefined
   /** The columns that it lacks, with the reason. */
   readonly leftOut: readonly string[]
   /** What a reader should know of it. */
@@ -99,7 +101,7 @@ export function describeTable(
   )
   const names = new Names()
   for (const taken of ['id', ...dates.keys()]) names.give(taken)
-  const properties = new Map<string, string>()
+  const properties = new Map<string, SchemaCalls>()
   const columns = new Map<string, DescribedMapping>()
   const fields = new Map<string, DescribedRole>()
   const leftOut: string[] = []
@@ -170,7 +172,7 @@ const isUnset = (column: FoundColumn) => isUnfilled(column) && CREATED.test(colu
 
 function findId({ kind, schema }: ColumnKind, isReference: boolean): DescribedTable['id'] {
   if (kind === 'integer') return 'integer'
-  return schema === 'z.guid()' && !isReference ? 'uuid' : 'text'
+  return schema === GUID && !isReference ? 'uuid' : 'text'
 }
 
 const CREATED =

@@ -46,7 +46,8 @@ export function nameCollection(table: string, names: Names): CollectionName {
   return { name, itemName: isPlain && !ALIKE.test(words) ? undefined : words || 'item' }
 }
 
-function toPlural(words: string): string {
+/** Makes the plural of a word: `category` → `categories`. */
+export function toPlural(words: string): string {
   const last = words.slice(words.lastIndexOf('_') + 1)
   const known = Object.hasOwn(PLURALS, last) ? PLURALS[last] : undefined
   if (known) return words.slice(0, -last.length) + known

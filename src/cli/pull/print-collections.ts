@@ -1,25 +1,11 @@
 // A module with a collection for each table, of what the catalog says: names, values and comments, never code.
-import { IDEMPOTENCY, LOG, SEQUENCES } from '../../sql/databases/table-names.ts'
 import { readDeclared } from '../../sql/table/column-types.ts'
 import { printName, printNote, printQuoted } from '../output/source-text.ts'
 import type { CatalogConnection } from './connect.ts'
-import {
-  type DescribedMapping,
-  type DescribedRole,
-  type DescribedTable,
-  describeTable,
-  findKey,
-  type LeftOut,
-  type Tables,
-} from './describe-table.ts'
+import type { DescribedMapping, DescribedRole, DescribedTable } from './describe-table.ts'
+import { describeTables } from './describe-tables.ts'
 import type { FoundTable } from './found-tables.ts'
-import { Names, nameCollection } from './names.ts'
-
-/** What the store keeps beside the tables. */
-const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
-/** Tables of migrations. */
-const INTERNAL =
-  /^(?:_prisma_migrations|schema_migrations|ar_internal_metadata|django_migrations|_{0,2}drizzle_migrations|knex_migrations(?:_lock)?|flyway_schema_history|migrations|strapi_migrations\w*|typeorm_metadata)$/
+import { printSchema } from './schema-calls.ts'
 
 const ROLES: Readonly<Record<DescribedRole, string>> = {
   readOnly: "'readOnly'",
@@ -34,26 +20,7 @@ export function printCollections(
   tables: readonly FoundTable[],
   connection: Pick<CatalogConnection, 'database' | 'driver' | 'file'>,
 ): string {
-  const { database } = connection
-  const names = new Names()
-  const leftOut: LeftOut[] = []
-  const served = new Map<
-    string,
-    Tables['served'] extends ReadonlyMap<string, infer T> ? T : never
-  >()
-  for (const table of tables) {
-    const own = table.name.replace(/^.*\./, '')
-    if (OWN.includes(own)) continue
-    const key = INTERNAL.test(own)
-      ? 'other programs keep their state there'
-      : findKey(table, database)
-    if (typeof key === 'string') leftOut.push({ table, reason: key })
-    else served.set(table.name, { ...nameCollection(own, names), ...key })
-  }
-  const described = tables.flatMap(table => {
-    const named = served.get(table.name)
-    return named ? [describeTable(table, named, { database, served })] : []
-  })
+  const { described, leftOut } = describeTables(tables, connection.database)
   const isLocal = described.some(each => each.isLocal)
   const collections = described.map(({ name }) => name)
   return [
@@ -112,7 +79,9 @@ ${table}`
 
 function printCollection(described: DescribedTable): string {
   const { name, itemName, table, columns, id, properties, operations } = described
-  const schema = [...properties].map(([property, text]) => `    ${printName(property)}: ${text},\n`)
+  const schema = [...properties].map(
+    ([property, calls]) => `    ${printName(property)}: ${printSchema(calls)},\n`,
+  )
   const mapped = [...columns].map(
     ([property, column]) => `${printName(property)}: ${printMapping(column)}`,
   )

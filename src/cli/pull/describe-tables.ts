@@ -1,0 +1,45 @@
+// The tables of a database as collections: those that have a key, and those that are left out.
+import { IDEMPOTENCY, LOG, SEQUENCES } from '../../sql/databases/table-names.ts'
+import type { CatalogConnection } from './connect.ts'
+import {
+  type DescribedTable,
+  describeTable,
+  findKey,
+  type LeftOut,
+  type Tables,
+} from './describe-table.ts'
+import type { FoundTable } from './found-tables.ts'
+import { Names, nameCollection } from './names.ts'
+
+/** What the store keeps beside the tables. */
+const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
+/** Tables of migrations. */
+const INTERNAL =
+  /^(?:_prisma_migrations|schema_migrations|ar_internal_metadata|django_migrations|_{0,2}drizzle_migrations|knex_migrations(?:_lock)?|flyway_schema_history|migrations|strapi_migrations\w*|typeorm_metadata)$/
+
+/** Describes the tables that become collections, in their order. */
+export function describeTables(
+  tables: readonly FoundTable[],
+  database: CatalogConnection['database'],
+): { readonly described: readonly DescribedTable[]; readonly leftOut: readonly LeftOut[] } {
+  const names = new Names()
+  const leftOut: LeftOut[] = []
+  const served = new Map<
+    string,
+    Tables['served'] extends ReadonlyMap<string, infer T> ? T : never
+  >()
+  for (const table of tables) {
+    const own = table.name.replace(/^.*\./, '')
+    if (OWN.includes(own)) continue
+    const key = INTERNAL.test(own)
+      ? 'other programs keep their state there'
+      : findKey(table, database)
+    if (typeof key === 'string') leftOut.push({ table, reason: key })
+    else served.set(table.name, { ...nameCollection(own, names), ...key })
+  }
+  const described = tables.flatMap(table => {
+    const named = served.get(table.name)
+    return named ? [describeTable(table, named, { database, served })] : []
+  })
+  return { described, leftOut }
+}

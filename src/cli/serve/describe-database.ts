@@ -1,0 +1,118 @@
+// The tables of a database as collections, of its catalog: those of `pull`, without the columns that look like secrets.
+import { z } from 'zod'
+import { defineCollection } from '../../collection.ts'
+import type { Operation } from '../../model/types/operation.ts'
+import { sqlStore } from '../../sql/sql-store.ts'
+import { CommandError } from '../output/command-error.ts'
+import type { DescribedTable } from '../pull/describe-table.ts'
+import { describeTables } from '../pull/describe-tables.ts'
+import { readCatalog } from '../pull/pull.ts'
+import { isList, type SchemaCalls } from '../pull/schema-calls.ts'
+import { openKysely } from './open-kysely.ts'
+import type { ServedSource } from './served.ts'
+
+export interface DatabaseOptions {
+  /** The URL of a PostgreSQL, or the path of a file. */
+  readonly source: string
+  /** Default: the first of the search path. */
+  readonly schema?: string | undefined
+  readonly isWritten: boolean
+}
+
+/** Defines the collections of a database. @throws CommandError */
+export async function describeDatabase(options: DatabaseOptions): Promise<ServedSource> {
+  const { tables, connection } = await readCatalog(options)
+  const { described, leftOut } = describeTables(tables, connection.database)
+  const { db, close } = await openKysely(options.source, connection, options.isWritten)
+  const open = described.map(omitSecrets)
+  return {
+    collections: open.map(({ table }) => define(table, db, options.isWritten)),
+    leftOut: [
+      ...leftOut.map(({ table, reason }) => `${table.name} is left out: ${reason}.`),
+      ...open.flatMap(({ table, secrets }) =>
+        [...secrets, ...table.leftOut].map(
+          each => `${table.name}: the column ${each} is left out.`,
+        ),
+      ),
+    ],
+    singles: new Set(),
+    isWritten: options.isWritten,
+    close,
+  }
+}
+
+const READS: readonly Operation[] = ['list', 'count', 'read']
+const WRITES: readonly Operation[] = ['create', 'replace', 'patch', 'delete']
+
+/** Takes out the columns that only their owner should know. Without a required one nothing can be created. */
+function omitSecrets(table: DescribedTable) {
+  const secrets = [...table.fields].flatMap(([name, role]) => (role === 'writeOnly' ? [name] : []))
+  const isLeft = ([name]: readonly [string, unknown]) => !secrets.includes(name)
+  const isRequired = (name: string) =>
+    !table.properties.get(name)?.some(([call]) => call === 'optional' || call === 'default')
+  const operations = (table.operations ?? [...READS, ...WRITES]).filter(
+    each => each !== 'create' || !secrets.some(isRequired),
+  )
+  const properties = new Map([...table.properties].filter(isLeft))
+  const fields = new Map([...table.fields].filter(isLeft))
+  return {
+    table: { ...table, properties, fields, operations },
+    secrets: secrets.map(name => `${name} (a secret)`),
+  }
+}
+
+function define(
+  described: DescribedTable,
+  db: Parameters<typeof sqlStore>[0]['db'],
+  isWritten: boolean,
+) {
+  const { name, itemName, table, id, operations = READS, unique, indexes } = described
+  const shape = Array.from(described.properties, ([property, calls]) => [
+    property,
+    buildSchema(calls),
+  ])
+  const columns = Array.from(described.columns, ([property, { name: column, form }]) => [
+    property,
+    { name: column, type: form },
+  ])
+  const roles = Array.from(described.fields, ([property, role]) => [
+    property,
+    role === 'now' ? { readOnly: () => new Date().toISOString() } : role,
+  ])
+  const references = described.references.map(({ property, collection, onDelete }) => [
+    property,
+    { collection, onDelete: onDelete === 'cascade' && isWritten ? onDelete : undefined },
+  ])
+  return defineCollection({
+    ...{ name, itemName, unique, indexes, description: table.comment },
+    schema: z.object(Object.fromEntries(shape)),
+    store: sqlStore({
+      ...{ db, table: table.name, columns: Object.fromEntries(columns), version: false },
+      create: isWritten ? 'records' : false,
+      ...(described.isLocal && { timezone: 'UTC' }),
+    }),
+    ...(id === 'integer' && { id }),
+    ...(id === 'uuid' && { ordered: false }),
+    timestamps: described.hasDates,
+    operations: operations.filter(each => isWritten || READS.includes(each)),
+    references: Object.fromEntries(references),
+    fields: Object.fromEntries(roles),
+  })
+}
+
+/** Makes a schema by its calls. */
+export function buildSchema(calls: SchemaCalls): z.ZodType {
+  let made: unknown = z
+  for (const [name, ...args] of calls) {
+    const path = name.split('.')
+    const method = path.pop() ?? ''
+    const on = path.reduce((found, each) => Reflect.get(Object(found), each), made)
+    const given = args.map(each => {
+      const { element } = isList(each) ? {} : Object(each)
+      return element ? buildSchema(element) : each
+    })
+    made = Reflect.apply(Reflect.get(Object(on), method), on, given)
+  }
+  if (made instanceof z.ZodType) return made
+  throw new CommandError('A column has no schema')
+}

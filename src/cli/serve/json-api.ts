@@ -1,0 +1,112 @@
+// An api whose collections are the lists of a JSON file.
+import { isDeepStrictEqual } from 'node:util'
+import type { Item } from '../../base/values.ts'
+import { defineCollection } from '../../collection.ts'
+import { UnavailableError } from '../../store/errors.ts'
+import { createVersion } from '../../store/ids.ts'
+import type { Id, Store, Stored } from '../../store/store.ts'
+import { scanStore } from '../../store-authors/scan-store.ts'
+import {
+  findList,
+  findReferences,
+  inferSchema,
+  type JsonList,
+  listTexts,
+} from './infer-collection.ts'
+import type { JsonFile } from './json-file.ts'
+import type { ServedSource } from './served.ts'
+
+/** The items of each list, by their ids. */
+export type ListItems = Map<string, Map<Id, Stored>>
+
+/** More than any page of a file that is written whole at each change. */
+const MAX_LIMIT = 10_000
+
+/**
+ * Defines the collections of a file.
+ * @param before the items of an earlier look at the file: those that are the same keep their versions.
+ */
+export function describeFile(file: JsonFile, isWritten: boolean, before: ListItems): ServedSource {
+  const lists = new Map<string, JsonList>()
+  const leftOut: string[] = []
+  for (const [name, value] of Object.entries(file.data)) {
+    const list = name.startsWith('$') ? undefined : findList(name, value)
+    if (typeof list === 'string') leftOut.push(`${name} is left out: ${list}.`)
+    else if (list) lists.set(name, list)
+  }
+  const collections = [...lists.values()].map(list => {
+    const references = findReferences(list, lists)
+    const search = listTexts(list)
+    const others = [...references].map(([property, { name }]) => [property, name] as const)
+    // One path below each: the others are named only.
+    const isFirst = ([, name]: readonly [string, string], at: number) =>
+      name !== list.name && others.findIndex(([, other]) => other === name) === at
+    return defineCollection({
+      name: list.name,
+      schema: inferSchema(list, references),
+      store: createListStore(file, list, before),
+      ...(list.id === 'integer' && { id: 'integer' }),
+      timestamps: false,
+      defaultLimit: MAX_LIMIT,
+      maxLimit: MAX_LIMIT,
+      parents: Object.fromEntries(others.filter(isFirst)),
+      references: Object.fromEntries(others.filter((each, at) => !isFirst(each, at))),
+      ...(search.length > 0 && !list.isSingle && { search }),
+      operations: list.isSingle
+        ? isWritten
+          ? ['read', 'replace', 'patch']
+          : ['read']
+        : isWritten
+          ? undefined
+          : ['list', 'count', 'read'],
+    })
+  })
+  const singles = new Set([...lists.values()].flatMap(each => (each.isSingle ? [each.name] : [])))
+  return { collections, leftOut, singles, isWritten, close: async () => {} }
+}
+
+function createListStore(
+  file: JsonFile,
+  { name, items, isSingle }: JsonList,
+  all: ListItems,
+): Store {
+  const before = all.get(name)
+  const own = new Map<Id, Stored>()
+  for (const item of items as readonly Item[]) {
+    // they are of a JSON text
+    const id = item.id as Id // a list has ids of one kind
+    const known = before?.get(id)
+    const isSame = known && isDeepStrictEqual(known.item, item)
+    own.set(id, isSame ? known : { id, item, version: createVersion() })
+  }
+  all.set(name, own)
+  const save = () => {
+    const left = [...own.values()].map(({ item }) => item)
+    const { id: _id, ...single } = left[0] ?? {}
+    file.data[name] = isSingle ? single : left
+    file.save()
+  }
+  /** Does all of it, or nothing. */
+  const write = (id: Id, item: Stored | undefined) => {
+    // A request that began before the file was read again would bring back the old items.
+    if (all.get(name) !== own) throw new UnavailableError('The file was read again meanwhile')
+    const old = [...own]
+    if (item) own.set(id, item)
+    else own.delete(id)
+    const data = file.data[name]
+    try {
+      save()
+    } catch (error) {
+      file.data[name] = data
+      own.clear()
+      for (const [each, stored] of old) own.set(each, stored)
+      throw error
+    }
+  }
+  return scanStore({
+    all: () => own.values(),
+    get: id => own.get(id),
+    put: item => write(item.id, item),
+    remove: ({ id }) => write(id, undefined),
+  })
+}

@@ -1,0 +1,49 @@
+// A Kysely on the database that `serve` has read, by the driver of the user's project.
+import type { Kysely, PostgresPool as KyselyPool, SqliteDatabase } from 'kysely'
+import { type PostgresPool, preparePostgres, reuseStatements } from '../../sql/session/drivers.ts'
+import { type NodeSqliteDatabase, nodeSqlite } from '../../sql/session/node-sqlite.ts'
+import { CommandError } from '../output/command-error.ts'
+import { type CatalogConnection, loadDriver } from '../pull/connect.ts'
+
+/** Opens a database, to be read alone unless it is written. @throws CommandError if Kysely is not installed. */
+export async function openKysely(
+  source: string,
+  { driver, file }: Pick<CatalogConnection, 'driver' | 'file'>,
+  isWritten: boolean,
+): Promise<{ readonly db: Kysely<unknown>; close(): Promise<void> }> {
+  const { Kysely, PostgresDialect, SqliteDialect } = await import('kysely').catch(() => {
+    throw new CommandError(
+      'kysely is not installed with rest-conventions. Run npm install rest-conventions zod kysely',
+    )
+  })
+  if (file === undefined) {
+    const { Pool } = loadDriver('pg') as {
+      Pool: new (options: object) => KyselyPool & PostgresPool
+    } // it has such a class
+    const pool = new Pool({
+      connectionString: source,
+      connectionTimeoutMillis: 5000,
+      // Whatever a statement does: the server refuses writes.
+      ...(!isWritten && { options: '-c default_transaction_read_only=on' }),
+    })
+    preparePostgres(pool)
+    const db = new Kysely<unknown>({
+      dialect: new PostgresDialect({ pool: reuseStatements(pool) }),
+    })
+    return { db, close: () => db.destroy() }
+  }
+  const loaded = loadDriver(driver)
+  // Each of the packages is such a class, or has one.
+  const Database = ('DatabaseSync' in loaded ? loaded.DatabaseSync : loaded) as DatabaseConstructor
+  const opened = new Database(file, { readonly: !isWritten, readOnly: !isWritten })
+  const database = driver === 'node:sqlite' ? nodeSqlite(opened) : reuseStatements(opened)
+  for (const pragma of ['foreign_keys = on', 'busy_timeout = 10'])
+    database.prepare(`pragma ${pragma}`).all([])
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
+  return { db, close: () => db.destroy() }
+}
+
+type DatabaseConstructor = new (
+  path: string,
+  options: object,
+) => SqliteDatabase & NodeSqliteDatabase
