@@ -6,6 +6,7 @@ import {
   findContextWrites,
   findDoubledTypes,
   findManyParameters,
+  findUnexplained,
   measureFunctions,
 } from './source-shape.ts'
 
@@ -220,6 +221,10 @@ test(`no function has more than ${MAX_FUNCTION_LINES} lines`, () => {
 test('few functions have more than four parameters: others take the object that these are', () => {
   const many = files.flatMap(findManyParameters)
   expect(many.length, JSON.stringify(many, undefined, 1)).toBeLessThanOrEqual(MANY_PARAMETERS)
+})
+
+test('what outlives a call says why in a comment above: WeakMaps, memoized values, variables of modules', () => {
+  expect(files.flatMap(findUnexplained)).toEqual([])
 })
 
 function filesWith(found: (node: SyntaxNode) => boolean): string[] {

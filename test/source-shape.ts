@@ -108,6 +108,39 @@ export function findContextWrites({ nodes }: SourceFile): SyntaxNode[] {
   )
 }
 
+/**
+ * The declarations whose values outlive a call, without a comment above that says why: WeakMaps, memoized functions, and at
+ * the top of a module its variables and empty collections.
+ */
+export function findUnexplained({ path, nodes, text }: SourceFile): string[] {
+  const lines = text.split('\n')
+  return nodes
+    .flatMap(node =>
+      valuesOf(node).map(value => ({ value, line: lineOf(text, Number(node.start)) })),
+    )
+    .filter(({ value, line }) => outlives(value, lines[line - 1] ?? ''))
+    .filter(({ line }) => !/\*\/$|^\s*\/\//.test(lines[line - 2] ?? ''))
+    .map(({ line }) => `${path}:${line} ${lines[line - 1]?.trim()}`)
+}
+
+/** What a declaration of variables or of a property declares. */
+function valuesOf({ type, declarations, value }: SyntaxNode): unknown[] {
+  if (type === 'PropertyDefinition') return [value]
+  if (type !== 'VariableDeclaration' || !Array.isArray(declarations)) return []
+  return declarations.map(({ init }) => init)
+}
+
+function outlives(value: unknown, line: string): boolean {
+  if (/^(?:export )?let /.test(line)) return true
+  if (!isNode(value) || !isNode(value.callee)) return false
+  const { name } = value.callee
+  if (/^(?:WeakMap|WeakSet|memoize)$/.test(String(name))) return true
+  const isEmpty = Array.isArray(value.arguments) && value.arguments.length === 0
+  return (
+    isEmpty && /^(?:Map|Set)$/.test(String(name)) && /^(?:export )?const (?![A-Z_]+\b)/.test(line)
+  )
+}
+
 /** `operations` of `operations/reads/list.ts`. */
 export function folderOf(path: string): string {
   return path.includes('/') ? (posix.dirname(path).split('/')[0] ?? path) : path

@@ -140,6 +140,7 @@ export function buildRateLimit(options: RateLimitOptions): RateLimit {
   checkOptions('rateLimit', options, RULES)
   const { policies, whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
   const counters = new Map<string, Counters>()
+  /** One set of policies for each list that the program gives: it is mostly the same array. */
   const build = memoize((list: readonly RateLimitPolicy[]) => buildPolicySet(list, counters))
   const policiesOf =
     typeof policies === 'function'

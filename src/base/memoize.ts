@@ -2,6 +2,7 @@
 export function memoize<Key extends object, Result>(
   build: (key: Key) => Result & {},
 ): (key: Key) => Result {
+  // The one way to remember by an object: see the users for why each does.
   const results = new WeakMap<Key, Result>()
   return key => {
     const known = results.get(key)

@@ -14,6 +14,7 @@ export interface BlobContent {
   readonly key: string
 }
 
+/** By store: collections that share one know of the binary properties of all. */
 const placesOf = new WeakMap<Store, Map<string, BlobStore>>()
 
 /** Adds the binary properties of a collection to those of its store, and returns all: later collections add to the same map. */

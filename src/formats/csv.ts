@@ -68,6 +68,7 @@ function printDocument(name: string, data: Json, fields: Fields | undefined): st
   return printTable(fields ? toColumns(fields) : [...names].map(column), rows)
 }
 
+/** Lists the columns of fields, which are of the definition, once. */
 const toColumns = memoize((fields: Fields): readonly CsvColumn[] => listColumns(fields))
 
 function column(name: string): CsvColumn {

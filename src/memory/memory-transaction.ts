@@ -53,6 +53,7 @@ export const MEMORY: object = { name: 'memory' }
 /** Their transactions run one after another. */
 export const MEMORY_QUEUE = new TransactionQueue(() => 1)
 
+/** What a transaction needs of each store: the contract of a store does not say it. */
 const bases = new WeakMap<Store, () => MemoryBase>()
 
 /** Lets a store take part in transactions. @param open throws where the store takes no calls. */

@@ -8,7 +8,9 @@ export interface AnyApi {
   readonly collections: Readonly<Record<string, AnyCollection>>
 }
 
+/** What stands behind each collection that a user holds, without showing it as a property. */
 const collections = new WeakMap<object, CollectionDefinition>()
+/** The same of each api. */
 const apis = new WeakMap<object, ApiDefinition>()
 
 export function keepCollectionDefinition(collection: object, definition: CollectionDefinition) {

@@ -47,6 +47,7 @@ export function printSchemaName(
   return listSchemaNames(version).get(name) ?? name
 }
 
+/** Names the schemas of a version, once: each name depends on all collections. */
 const listSchemaNames = memoize(({ collections }: VersionDefinition) => {
   const all = [...collections.values()]
   const names = all.map((collection): [string, string] => {

@@ -113,6 +113,7 @@ const warnOfHosts = memoize(({ trustProxy, baseUrl }: ApiDefinition) => {
   return isDoubtful
 })
 
+/** The base URLs of each api by the headers that name them: 100 of at most 300 characters. */
 const bases = memoize((_api: ApiDefinition) => new Remembered<string>(100, 300))
 
 /** Resolves the base URL; where only `Host` decides it, once for each host. */

@@ -210,6 +210,7 @@ function addCommon(
 }
 
 const NO_NAMES: readonly string[] = []
+/** What `Vary` says by the list of names, for at most 100 of them. */
 const varies = memoize(
   (_api: ApiDefinition) => new Map<readonly string[], readonly [string, string, string]>(),
 )

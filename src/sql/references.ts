@@ -21,6 +21,7 @@ interface Related {
   describe(): StoreDescription
 }
 
+/** What stands behind each store of SQL: the contract of a store does not say it. */
 const related = new WeakMap<Store, Related>()
 
 /** Lets other stores refer to one. */

@@ -33,6 +33,7 @@ function listen(signal: AbortSignal): Set<() => void> {
   return callbacks
 }
 
+/** One signal for all. */
 let never: AbortSignal | undefined
 
 /** Gives a signal that is never aborted. The first call creates it: Workers cannot while they load. */

@@ -5,7 +5,9 @@ import type { Item } from '../base/values.ts'
 import type { Id, Identity } from './store.ts'
 
 const POOL_SIZE = 4096
+/** Random bytes in advance, and how many of them are used. */
 let pool = Buffer.alloc(0)
+/** See `pool`. */
 let used = 0
 
 /** Random bytes cut from a pool: one call of the system for hundreds of versions. */

@@ -18,6 +18,7 @@ const NO_RECORDS: Records = {
   clear: () => {},
 }
 
+/** By store: collections that share one have the same keys. */
 const keyedStores = new WeakMap<Store, KeyedStore>()
 
 /**

@@ -31,6 +31,7 @@ const OPTIONS: X2jOptions = {
   onDangerousProperty: name => name,
 }
 
+/** The parser, once a body has needed it. */
 let parser: Promise<XMLParser> | undefined
 
 /** Imports the parser at the first body: its 40 modules would be a seventh of the start of every process. */

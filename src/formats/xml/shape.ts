@@ -36,6 +36,7 @@ export interface XmlShape {
 }
 
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
+/** Shapes by their fields, which are of the definition: one that refers to itself ends so. */
 const findShape = memoize(createShape)
 
 /** Finds the shape of a field, or of any value. */

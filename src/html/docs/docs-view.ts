@@ -8,6 +8,7 @@ import type { RequestContext } from '../../operations/calls/context.ts'
 import { findInputFields } from '../pages/build-page-view.ts'
 import { chooseCredentials } from './docs-samples.ts'
 
+/** Finds the routes of an api by their templates, once: each page looks for several. */
 const findRoutes = memoize(
   ({ versions }: ApiDefinition) =>
     new Map([...listRoutes(versions)].map(route => [toUriTemplate(route.pattern), route])),

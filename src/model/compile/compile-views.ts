@@ -40,6 +40,7 @@ export function toWhole(collection: CollectionDefinition): CollectionDefinition 
   return collection.view?.whole ?? collection
 }
 
+/** Compiles the views of a collection, once: at most `MAX_VIEWS`. */
 const compileViews = memoize((whole: CollectionDefinition): Views => {
   const { name, fieldAccess = NO_ACCESS } = whole
   const limits = [...fieldAccess.values()]

@@ -328,6 +328,7 @@ export function toUriTemplate(pattern: string): string {
   return findPrinter(pattern)({ parent: '{parent}', id: '{id}' })
 }
 
+/** By pattern: as many as all apis have routes. */
 const printers = new Map<string, PathFunction<Record<string, string>>>()
 
 /** Prints the path of a target below the api's root. */

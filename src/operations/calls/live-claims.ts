@@ -16,6 +16,7 @@ interface DueTask extends LiveEntry {
 }
 
 const tasks = new LiveList<DueTask>()
+/** Whether the one timer of all claims runs. */
 let ticking = false
 
 function add(task: DueTask): void {

@@ -39,6 +39,7 @@ export interface Level {
   isAdmitted: boolean
 }
 
+/** The names of what is included, by the array that the reader of the query remembers. */
 const findNames = memoize(
   (includes: readonly Include[]) => new PartNames(includes.map(({ relation }) => relation.name)),
 )

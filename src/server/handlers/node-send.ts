@@ -117,6 +117,7 @@ async function* untilClose(
 
 /** Bodies that go on, by the server that sends them: it ends them when it is shut down. */
 const liveBodies = new WeakMap<object, Set<LiveBody>>()
+/** Servers that shut down: what begins there ends at once. */
 const ending = new WeakSet<object>()
 
 function keepUntilEnd(server: object, body: LiveBody, response: ServerResponse): void {
@@ -132,6 +133,7 @@ export function endLive(server: object): void {
   for (const body of liveBodies.get(server) ?? []) body.end()
 }
 
+/** The bytes of all connections that wait: a limit of the process. */
 let unsent = 0
 
 /** Counts the bytes of answers that clients have not read yet, over all connections. */

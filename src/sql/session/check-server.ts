@@ -13,6 +13,7 @@ const IS_NAMED = CompiledQuery.raw(
   "select count(*) > 0 as named from pg_prepared_statements where name like 'rest!_%' escape '!'",
 )
 
+/** Each database is asked once. */
 const checks = new WeakMap<SharedDatabase, Promise<void>>()
 
 /** Notes that a server has one connection alone, and finds a pooler that keeps no prepared statements. */

@@ -11,7 +11,9 @@ const MARKER = 'select 1 /* rest-conventions '
 
 /** The databases of the markers that were just sent. */
 const marked = new Map<string, DirectDatabase>()
+/** The database of each Kysely, found once; null where it does not tell. */
 const found = new WeakMap<QueryExecutor, DirectDatabase | null>()
+/** The number of the next marker. */
 let marks = 0
 
 /** Has a database tell that it is the one that got a marker. */

@@ -15,6 +15,7 @@ export interface WatchedCall extends LiveEntry {
 }
 
 const watched = new LiveList<WatchedCall>()
+/** Whether the one timer of all calls runs. */
 let ticking = false
 
 /**
