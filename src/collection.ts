@@ -87,27 +87,27 @@ export type ChangesOf<C extends AnyCollection> = DefChanges<C['def']>
  * const cars = defineCollection({ name: 'cars', schema, store: memoryStore(), indexes: ['color'] })
  */
 export function defineCollection<
-  const N extends string,
-  S extends SomeSchema,
-  I extends keyof MadeIds = 'uuid',
-  On extends Places = None,
-  In extends object = None,
-  const Out extends object = None,
-  const Roles = None,
-  const Owner extends string = never,
-  const Methods extends object = None,
-  Key extends 'id' | 'identifier' = 'id',
-  Operations extends Operation = never,
-  Search extends string = never,
-  Blobs extends BlobStore = NoBlobs,
-  Binary extends BinaryForm = never,
-  const Parents = None,
-  const Relation = None,
-  const References = None,
-  Rows = never,
-  Groups extends string = never,
-  Sql = unknown,
-  Lease extends string = never,
+  const N extends string, // the name
+  S extends SomeSchema, // the schema of items
+  I extends keyof MadeIds = 'uuid', // the ids that the store makes
+  On extends Places = None, // by action: whether it is of an item or of the collection
+  In extends object = None, // by action: the schema of its input
+  const Out extends object = None, // by action: the schema of its output, or `item`
+  const Roles = None, // by field: its role
+  const Owner extends string = never, // the field of the owner
+  const Methods extends object = None, // by action: its method
+  Key extends 'id' | 'identifier' = 'id', // the name of the id
+  Operations extends Operation = never, // the operations, where they are named
+  Search extends string = never, // the paths that a search looks through
+  Blobs extends BlobStore = NoBlobs, // the store of contents
+  Binary extends BinaryForm = never, // the form of files in answers
+  const Parents = None, // by field: the collection of the parent
+  const Relation = None, // by field: the two collections that a relation links
+  const References = None, // by field: the collection that it refers to
+  Rows = never, // what the row policy returns
+  Groups extends string = never, // the paths by which items are counted
+  Sql = unknown, // the query builder of the store
+  Lease extends string = never, // the field of the lease
 >(
   options: CollectionOptions<
     N,
