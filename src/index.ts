@@ -76,10 +76,18 @@ export {
   onPoison,
   onRequest,
   onResponse,
+  onWork,
   type RequestEvent,
   type ResponseEvent,
 } from './server/events.ts'
 export type { Fetch } from './server/handlers/fetch-handler.ts'
 export type { Handler } from './server/handlers/node-handler.ts'
+export type {
+  LeaseEvent,
+  OrphanEvent,
+  RetryEvent,
+  WaitEvent,
+  WorkEvent,
+} from './store/events.ts'
 export type { Id, Store } from './store/store.ts'
 export { type DefineCollection, withPrincipal } from './with-principal.ts'

@@ -75,6 +75,7 @@ export const STORES: readonly string[] = named([
   'stores/transactions',
   'stores/types',
   'stores/walk',
+  'stores/work-events',
   'through',
   'transaction-calls',
   'transactions',

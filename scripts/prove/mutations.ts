@@ -356,7 +356,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["rel: 'successor-version'", "rel: 'successor'"],
   ),
   '`X-Request-Id`': breaking(RESPOND, [
-    "if (requestId !== undefined) headers.push('X-Request-Id', requestId)",
+    "if (knownId !== undefined) headers.push('X-Request-Id', knownId)",
     '',
   ]),
   addresses: breaking(

@@ -1,6 +1,7 @@
 // Storing and removing contents within a time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Deadlines, unavailable } from '../http/timeouts.ts'
+import { publishWork } from '../store/events.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { BlobContent } from './content-places.ts'
 
@@ -65,8 +66,14 @@ const REMOVE_TIMEOUT_MS = 1000
 export async function removeContents(contents: readonly BlobContent[]): Promise<void> {
   if (contents.length === 0) return
   const signal = AbortSignal.timeout(REMOVE_TIMEOUT_MS)
-  const removals = Promise.allSettled(
-    contents.map(async ({ blobs, key }) => blobs.delete(key, { signal })),
+  const removals = Promise.all(
+    contents.map(async ({ blobs, key }) => {
+      try {
+        await blobs.delete(key, { signal })
+      } catch (error) {
+        publishWork({ type: 'orphan', key, error })
+      }
+    }),
   )
   await Promise.race([removals, sleep(REMOVE_TIMEOUT_MS, undefined, { ref: false })])
 }

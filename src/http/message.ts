@@ -30,6 +30,11 @@ export interface HttpRequest {
   /** The path under which a host server has mounted the handler; `''` or `/api`, no slash at its end. */
   readonly prefix: string
   readonly headers: RequestHeaders
+  /**
+   * The id for logs: the `X-Request-Id` of a trusted proxy, the `id` that a host such as pino-http has given the request, or
+   * a new one, made when it is first read. Then the response has it too.
+   */
+  readonly id: string
   readonly body: RequestBody | undefined
   /** The address of the client, from the socket or the policy `clientAddress`, or as trusted proxies forward it. */
   readonly address: string | undefined
@@ -43,6 +48,8 @@ export interface HttpRequest {
 
 /** A request as the server has it: with what its handler knows of the connection. */
 export interface ReceivedRequest extends HttpRequest {
+  /** The id as far as it is known: a request that no log names gets no new one. */
+  readonly knownId: string | undefined
   /** What its patterns and searches may still compare; that of a step of a batch is that of the batch. */
   readonly textBudget: TextBudget
   /** How many header fields were sent. */

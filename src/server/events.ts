@@ -1,16 +1,15 @@
 // Events of requests and responses, for metrics, traces and logs: published on node:diagnostics_channel,
 // where somebody subscribes.
-import { randomUUID } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import type { Principal } from '../auth/scheme.ts'
 import type { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
-import type { RequestContext } from '../operations/calls/context.ts'
 import { type PoisonEvent, poisonChannel } from '../operations/programs/take.ts'
+import { type WorkEvent, workChannel } from '../store/events.ts'
 
 /** Published when the target of a request is known, before credentials are checked. */
 export interface RequestEvent {
-  /** The client's `X-Request-Id`, or one made here. */
+  /** That of the request: see {@link HttpRequest.id}. The response has it as `X-Request-Id`. */
   readonly id: string
   readonly request: HttpRequest
   /** The client's address, as trusted proxies forward it. */
@@ -63,33 +62,31 @@ export function onPoison(listener: (event: PoisonEvent) => void): () => void {
   return subscribe(poisonChannel, listener)
 }
 
+/**
+ * Calls a listener for work behind requests, in the same way: retries after conflicts, waits, leases of `take`, and contents
+ * that could not be removed.
+ * @example
+ * import { onWork } from 'rest-conventions'
+ *
+ * onWork(event => {
+ *   if (event.type === 'wait') console.log(`Waited ${event.duration} ms for a ${event.for}`)
+ * })
+ */
+export function onWork(listener: (event: WorkEvent) => void): () => void {
+  return subscribe(workChannel, listener)
+}
+
 function subscribe<E>(to: typeof requestChannel, listener: (event: E) => unknown): () => void {
   const call = async (message: unknown) => {
     try {
-      await listener(message as E) // only handle.ts publishes here
+      await listener(message as E) // each channel has one type of events
     } catch (error) {
       // Thrown by a subscriber of a channel, it would end the process.
-      console.error(
-        '[rest-conventions] A listener of onRequest, onResponse or onPoison failed',
-        error,
-      )
+      console.error('[rest-conventions] A listener of events failed', error)
     }
   }
   to.subscribe(call)
   return () => {
     to.unsubscribe(call)
   }
-}
-
-const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/
-
-/** Reads the client's own id of its request, where it can stand in a header and a log. */
-export function parseRequestId(text: string | undefined): string | undefined {
-  return text !== undefined && REQUEST_ID.test(text) ? text : undefined
-}
-
-/** Returns the id of a request, for logs; it is created when it is first needed. */
-export function getRequestId(context: RequestContext): string {
-  context.requestId ??= randomUUID()
-  return context.requestId
 }

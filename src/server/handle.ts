@@ -11,13 +11,7 @@ import { RequestContext, type Runtime, type Step } from '../operations/calls/con
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint, Lifetime } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
-import {
-  getRequestId,
-  parseRequestId,
-  type RequestEvent,
-  requestChannel,
-  responseChannel,
-} from './events.ts'
+import { type RequestEvent, requestChannel, responseChannel } from './events.ts'
 import { toReportedError } from './report-error.ts'
 import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError } from './respond.ts'
@@ -74,7 +68,6 @@ function beginRequest(
   const { path, query } = splitTarget(request.target)
   // Errors of the head itself are suppressed too.
   context.suppressed = query !== '' && query.includes(SUPPRESS_PARAMETER)
-  context.requestId = parseRequestId(request.headers['x-request-id'])
   const below = belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
   const document = match ? undefined : documents.get(path)
@@ -155,7 +148,7 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
 
 function requestEvent(context: RequestContext): RequestEvent {
   const { request, method, route } = context
-  return { id: getRequestId(context), request, client: request.address, method, route }
+  return { id: request.id, request, client: request.address, method, route }
 }
 
 function publishResponse(

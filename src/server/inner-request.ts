@@ -43,6 +43,14 @@ export class InnerRequest implements ReceivedRequest {
     this.needsHost = outer.needsHost
   }
 
+  get id(): string {
+    return this.#outer.id
+  }
+
+  get knownId(): string | undefined {
+    return this.#outer.knownId
+  }
+
   get signal(): AbortSignal {
     return this.#outer.signal
   }

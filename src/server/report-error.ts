@@ -1,10 +1,8 @@
 // What ends a request: reported where it is a failure.
-import { randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
 import { toOuterError } from '../operations/calls/inner-errors.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
-import { getRequestId } from './events.ts'
 import { noteDiskFull } from './health.ts'
 
 /** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
@@ -14,24 +12,11 @@ export function toReportedError(context: RequestContext, cause: unknown): HttpEr
   if (thrown instanceof HttpError) {
     // A probe is told that a server starts or ends: nothing has failed.
     const isProbed = thrown.errors[0]?.type === 'not_ready'
-    if (thrown.status >= 500 && !isProbed) reportError(context, thrown, thrown)
+    if (thrown.status >= 500 && !isProbed) reportFailure(context, thrown)
     return thrown
   }
-  const reference = randomUUID()
-  const error = internalError(thrown, reference)
+  const error = internalError(thrown, context.request.id)
   // A failure after the client went away is not reported.
-  if (!context.request.aborted) reportError(context, thrown, error, reference)
+  if (!context.request.aborted) reportFailure(context, thrown, error)
   return error
-}
-
-/** Calls `onError`. */
-export function reportError(
-  context: RequestContext,
-  thrown: unknown,
-  error: HttpError,
-  reference?: string,
-): void {
-  const { request, api } = context
-  const requestId = getRequestId(context)
-  reportFailure({ api, request, requestId }, thrown, reference, error)
 }

@@ -25,12 +25,11 @@ import { printPath } from '../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import { AS_JSON, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
+import { reportFailure } from '../operations/calls/report-failure.ts'
 import type { PrintedStored } from '../store/printed.ts'
 import { isUnmodified } from './answer.ts'
-import { getRequestId } from './events.ts'
 import { negotiateError } from './negotiate-format.ts'
 import { primeStream } from './prime-stream.ts'
-import { reportError } from './report-error.ts'
 
 /** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
@@ -196,7 +195,7 @@ function addCommon(
   context: RequestContext,
   vary: readonly string[] | undefined,
 ): void {
-  const { api, version, request, negotiated, extension, limitHeaders, requestId, timings } = context
+  const { api, version, request, negotiated, extension, limitHeaders, timings } = context
   if (version?.deprecated !== undefined)
     addDeprecation(headers, context, version, version.deprecated)
   addHeaders(headers, printCorsHeaders(api.cors, request.headers.origin))
@@ -204,8 +203,9 @@ function addCommon(
   const varied = printVary(api, extension === undefined ? negotiated : undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) addHeaders(headers, limitHeaders)
-  // The client's own id, or the one under which a failure was reported to `onError`.
-  if (requestId !== undefined) headers.push('X-Request-Id', requestId)
+  // The one of a trusted proxy, or the one under which an event or a failure was reported.
+  const { knownId } = request
+  if (knownId !== undefined) headers.push('X-Request-Id', knownId)
   if (timings) headers.push('Server-Timing', timings.join(', '))
 }
 
@@ -288,7 +288,7 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
       const message = typeof wanted === 'function' ? wanted(entry, context.request) : wanted
       return typeof message === 'string' ? { ...entry, message } : entry
     } catch (thrown) {
-      reportError(context, thrown, internalError(thrown, getRequestId(context)))
+      reportFailure(context, thrown, internalError(thrown, context.request.id))
       return entry
     }
   })

@@ -2,6 +2,7 @@
 // other requests are served in between.
 import { takeTurn, waitForPass } from '../base/turns.ts'
 import { onAbort } from './abort.ts'
+import { publishWait } from './events.ts'
 import { type StoreOptions, throwIfAborted } from './store.ts'
 
 /** For how long after a conflict transactions run one after another, in milliseconds: the next ones might meet too. */
@@ -46,7 +47,11 @@ export class TransactionQueue {
     throwIfAborted(options)
     if (exclusive) this.#calmUntil = performance.now() + CALM_MS
     if (this.#fits(exclusive) && (exclusive || this.#waiting.length === 0)) this.#enter(exclusive)
-    else await this.#wait(options, exclusive)
+    else {
+      const since = performance.now()
+      await this.#wait(options, exclusive)
+      publishWait('transaction', since)
+    }
     try {
       await this.#takeTurn()
       throwIfAborted(options)

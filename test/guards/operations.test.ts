@@ -146,7 +146,7 @@ describe('events', () => {
       }),
     )
     expect((await fetch('/cars/count')).status).toBe(200)
-    const words = '[rest-conventions] A listener of onRequest, onResponse or onPoison failed'
+    const words = '[rest-conventions] A listener of events failed'
     expect(complaints.mock.calls).toEqual([
       [words, thrown],
       [words, rejected],
@@ -171,7 +171,8 @@ describe('events', () => {
     const reported: unknown[] = []
     const api = defineApi({
       collections: [cars],
-      onError: (error, { requestId, reference }) => reported.push([error, requestId, reference]),
+      trustProxy: 1,
+      onError: (error, { reference }) => reported.push([error, reference]),
     })
     const answered: ResponseEvent[] = []
     ending.push(onResponse(event => answered.push(event)))
@@ -183,8 +184,8 @@ describe('events', () => {
     expect(answer.status).toBe(500)
     expect(text).not.toContain('password')
     expect(answered).toMatchObject([{ status: 500, id: 'mine', error: { cause } }])
-    expect(reported).toEqual([[cause, 'mine', expect.stringMatching(/^[0-9a-f-]{36}$/)]])
-    expect(text).toContain(String((reported[0] as unknown[])[2]))
+    expect(reported).toEqual([[cause, 'mine']])
+    expect(text).toContain('under mine.')
   })
 
   test('an HttpError with a server status is logged under the id of its response', async () => {
@@ -205,33 +206,90 @@ describe('events', () => {
 describe('request ids', () => {
   test.each([
     ['abc-123', 'abc-123'],
+    ['0A.b_c:d', '0A.b_c:d'],
     ['a b', null],
+    ['a@b', null],
     ['x'.repeat(129), null],
     ['<script>', null],
   ])('%j comes back as %j', async (sent, expected) => {
-    const { fetch } = await make()
+    const { fetch } = await make({ trustProxy: 1 })
     for (const path of ['/cars', '/nothing', '/cars?limit=x']) {
       const answer = await fetch(path, { headers: { 'x-request-id': sent } })
       expect(answer.headers.get('x-request-id')).toBe(expected)
     }
   })
 
+  test('are not read without a trusted proxy', async () => {
+    const { fetch } = await make()
+    const answer = await fetch('/cars', { headers: { 'x-request-id': 'abc-123' } })
+    expect(answer.headers.get('x-request-id')).toBeNull()
+  })
+
   test('are generated where an event or a log shows them', async () => {
     const failing = { ...memoryStore(), list: () => Promise.reject(new Error('x')) }
+    const told: string[] = []
     const { fetch, api } = await make({
       storeOf: (name, store) => (name === 'models' ? failing : store),
-      onError: () => undefined,
+      onError: (_, { reference }) => told.push(reference),
     })
     const idOf = async (path: string) => (await fetch(path)).headers.get('x-request-id')
     expect(await idOf('/cars')).toBeNull()
     expect(await idOf('/nothing')).toBeNull()
-    // `onError` was told.
-    expect(await idOf('/models')).toMatch(/^[0-9a-f-]{36}$/)
+    const failed = await fetch('/models')
+    const id = failed.headers.get('x-request-id')
+    expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(told).toEqual([id])
+    expect(await failed.text()).toContain(id)
     const reported: string[] = []
     ending.push(onResponse(({ id }) => reported.push(id)))
     const ids = [await idOf('/cars'), await idOf('/nothing')]
     await api.close()
     expect(ids).toEqual(reported)
+  })
+
+  test.each([
+    ['of pino-http', 7, 'abc', 'abc'],
+    ['of pino-http', 7, undefined, '7'],
+    ['of express-request-id', 'own:1', undefined, 'own:1'],
+    ['of an object', {}, undefined, expect.stringMatching(/^[0-9a-f-]{36}$/)],
+  ])('of a host: %s %j, behind a proxy that says %j', async (_host, given, sent, expected) => {
+    const { api } = await make({ trustProxy: 1 })
+    ending.push(onResponse(() => {}))
+    const served = await serve((request, response) =>
+      api.handler(Object.assign(request, { id: given }), response),
+    )
+    const answer = await fetch(`http://${served.host}/cars`, {
+      headers: sent ? { 'x-request-id': sent } : {},
+    })
+    expect(answer.headers.get('x-request-id')).toEqual(expected)
+    await served.close()
+  })
+
+  test('of an after hook that fails in a batch are those of the response', async () => {
+    const told: string[] = []
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+      hooks: {
+        after: { create: () => Promise.reject(new Error('x')) },
+      },
+    })
+    const api = defineApi({
+      collections: { cars },
+      batch: true,
+      onError: (_, { reference }) => told.push(reference),
+    })
+    const step = { method: 'POST', path: '/cars', body: { color: 'red' } }
+    const answer = await api.fetch(
+      new Request('https://api.example/batch', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify([step, step]),
+      }),
+    )
+    const id = answer.headers.get('x-request-id')
+    expect([answer.status, told]).toEqual([200, [id, id]])
   })
 })
 

@@ -96,12 +96,10 @@ export interface Failure {
    * reached or has no room, `overload` for more work than the server takes.
    */
   readonly kind: 'bug' | 'dependency' | 'overload'
-  /** The id that the client can quote: the one in the message of a 500, else `requestId`. */
+  /** The id of the request, which the client can quote: it is in `X-Request-Id`, and in the message of a 500. */
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest
-  /** The `X-Request-Id` of the answer; of a hook that fails in a call of a program one of its own. */
-  readonly requestId: string
 }
 
 /**

@@ -300,8 +300,6 @@ export interface Step {
 
 /** The context of a request, from its arrival to its answer. */
 export class RequestContext extends CallContext {
-  /** The client's id of the request, or one made when it is first needed. */
-  requestId: string | undefined
   started = 0
   response: HttpResponse | undefined
   match: Match | undefined

@@ -1,22 +1,18 @@
 // What `onError` of an api is called with.
-import { randomUUID } from 'node:crypto'
 import { type ErrorType, HttpError, internalError } from '../../errors.ts'
 import type { Failure } from '../../model/types/policies.ts'
 import type { CallContext } from './context.ts'
-
-type FailedCall = Pick<CallContext, 'api' | 'request'> & { requestId?: string | undefined }
 
 /**
  * Calls `onError` with what was thrown.
  * @param error that the client got. Default: a 500 for a failure that no client hears of.
  */
 export function reportFailure(
-  { api, request, requestId = randomUUID() }: FailedCall,
+  { api, request }: Pick<CallContext, 'api' | 'request'>,
   thrown: unknown,
-  reference = requestId,
-  error = thrown instanceof HttpError ? thrown : internalError(thrown, reference),
+  error = thrown instanceof HttpError ? thrown : internalError(thrown, request.id),
 ): void {
-  const failure = { kind: findKind(error), reference, error, request, requestId }
+  const failure = { kind: findKind(error), reference: request.id, error, request }
   const tell = async () => api.onError(thrown, failure)
   // A failing log may fail neither the answer nor the process.
   tell().catch(() => {})

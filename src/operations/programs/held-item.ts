@@ -1,4 +1,5 @@
 // An item that a loop of `take` has: its lease is renewed while the body of the loop runs.
+import { type LeaseEvent, publishWork } from '../../store/events.ts'
 import type { LeaseFields, TakeRequest } from '../../store/program-store.ts'
 import type { Store, Stored } from '../../store/store.ts'
 import type { ProgramItem } from '../calls/program-items.ts'
@@ -14,6 +15,7 @@ export function findHeld(target: unknown): HeldItem | undefined {
 
 /** How an item is held: the store of its collection, and for how long. */
 export interface Lease extends LeaseFields {
+  readonly collection: string
   readonly take: Required<Store>['take']
   readonly milliseconds: number
 }
@@ -25,11 +27,13 @@ export class HeldItem {
   /** The object whose version is renewed with the lease. */
   #item: ProgramItem
   readonly #timer: NodeJS.Timeout
+  readonly #since = performance.now()
   #renewal: Promise<void> = Promise.resolve()
   #writes = 0
   /** Whether a renewal waits for the end of a write. */
   #isDue = false
   #isOver = false
+  #isLost = false
 
   constructor(lease: Lease, stored: Stored, item: ProgramItem) {
     this.#lease = lease
@@ -60,6 +64,7 @@ export class HeldItem {
     await this.#renewal
     if (givesBack && !this.#isOver) await this.#take(0)
     this.#isOver = true
+    if (!this.#isLost) this.#tell(givesBack ? 'failed' : 'done')
   }
 
   /** Goes on with the version that a write has made. */
@@ -78,14 +83,22 @@ export class HeldItem {
     this.#renewal = this.#take(this.#lease.milliseconds).catch(() => undefined)
   }
 
+  #tell(state: LeaseEvent['state']): void {
+    const { collection } = this.#lease
+    publishWork({ type: 'lease', collection, state, age: performance.now() - this.#since })
+  }
+
   async #take(milliseconds: number): Promise<void> {
     const { take, lease, attempts } = this.#lease
     const request: TakeRequest<Stored> = { lease, attempts, milliseconds, held: this.#stored }
     const renewed = await take(request)
     if (!renewed) {
       this.#isOver = true
+      this.#isLost = true
+      this.#tell('lost')
       return
     }
+    if (milliseconds > 0) this.#tell('renewed')
     this.#stored = renewed
     renewVersion(this.#item, renewed.version)
   }

@@ -3,8 +3,9 @@
 import { TextBudget } from '../../base/text-budget.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { NO_PRECONDITIONS, type Preconditions } from '../../http/conditional.ts'
-import type { ReceivedRequest } from '../../http/message.ts'
+import type { ReceivedRequest, RequestHeaders } from '../../http/message.ts'
 import type { Preferences } from '../../http/prefer.ts'
+import { IdentifiedRequest } from '../../http/request-id.ts'
 import type { CollectionTarget } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type {
@@ -58,11 +59,13 @@ interface CallResult {
   readonly view: CollectionDefinition
 }
 
+const NO_HEADERS: RequestHeaders = {}
+
 /** The request of a call in process: it ends with its signal alone. */
-class ProgramRequest implements ReceivedRequest {
+class ProgramRequest extends IdentifiedRequest implements ReceivedRequest {
   readonly target = ''
   readonly prefix = ''
-  readonly headers = {}
+  readonly headers = NO_HEADERS
   readonly headerCount = 0
   readonly body = undefined
   readonly address = undefined
@@ -73,6 +76,7 @@ class ProgramRequest implements ReceivedRequest {
   readonly signal: AbortSignal
 
   constructor(method: string, signal: AbortSignal) {
+    super(NO_HEADERS, 0)
     this.method = method
     this.signal = signal
   }

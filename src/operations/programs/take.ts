@@ -48,7 +48,7 @@ export function take(
   const { lease: seconds = DEFAULT_SECONDS, maxAttempts } = options
   if (maxAttempts !== undefined && lease.attempts === undefined)
     throw new TypeError(`${name}.take: maxAttempts needs the option attempts of ${name}`)
-  const held = { ...lease, take: store.take, milliseconds: seconds * 1000 }
+  const held = { ...lease, collection: name, take: store.take, milliseconds: seconds * 1000 }
   return { [Symbol.asyncIterator]: () => handOut(collection, held, options) }
 }
 

@@ -47,7 +47,6 @@ function createContext(batch: RequestContext, step: ParsedStep): CollectionConte
     operation: step.operation,
     parameters: step.parameters,
     negotiated: AS_JSON,
-    requestId: batch.requestId,
   })
 }
 

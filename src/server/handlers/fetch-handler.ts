@@ -12,6 +12,7 @@ import {
   type StreamBody,
 } from '../../http/message.ts'
 import { createHeaders } from '../../http/request-headers.ts'
+import { IdentifiedRequest } from '../../http/request-id.ts'
 import { limitBodyTime } from '../../http/timeouts.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import { handle, type ServerRuntime } from '../handle.ts'
@@ -29,7 +30,7 @@ export function fetchHandler(runtime: ServerRuntime): Fetch {
   }
 }
 
-class FetchRequest implements ReceivedRequest {
+class FetchRequest extends IdentifiedRequest implements ReceivedRequest {
   readonly method: string
   readonly target: string
   readonly prefix = ''
@@ -46,17 +47,19 @@ class FetchRequest implements ReceivedRequest {
   constructor(api: ApiDefinition, request: Request, address: string | undefined) {
     const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
     const { host, protocol } = new URL(request.url)
+    const headers = readHeaders(request.headers, host)
+    super(headers, api.trustProxy)
     this.method = request.method
     this.target = request.url.slice(start)
-    this.headers = readHeaders(request.headers, host)
-    this.headerCount = Object.values(this.headers).filter(value => value !== undefined).length
+    this.headers = headers
+    this.headerCount = Object.values(headers).filter(value => value !== undefined).length
     // The host server may have read the body already.
     const body = request.body && limitBodyTime(request.body, api.limits)
     this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
     // A list from a header is not an address: anyone may write it.
     const known = address !== undefined && isIP(address) > 0 ? address : undefined
     const connection = { address: known, secure: protocol === 'https:' }
-    const client = resolveClient(this.headers, connection, api.trustProxy)
+    const client = resolveClient(headers, connection, api.trustProxy)
     this.address = client.address
     this.secure = client.secure
     this.#request = request

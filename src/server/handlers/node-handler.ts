@@ -17,6 +17,7 @@ import type {
 } from '../../http/message.ts'
 import { readsBody } from '../../http/methods.ts'
 import { readRawHeaders } from '../../http/request-headers.ts'
+import { IdentifiedRequest } from '../../http/request-id.ts'
 import { splitTarget } from '../../http/target.ts'
 import { BodyTimer } from '../../http/timeouts.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
@@ -30,9 +31,10 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void
 
-/** A request with the properties that host servers add: the path before a mount, a parsed body, its files. */
+/** A request with the properties that host servers add: the path before a mount, an id, a parsed body, its files. */
 type HostRequest = IncomingMessage & {
   originalUrl?: unknown
+  id?: unknown
   body?: unknown
   file?: unknown
   files?: unknown
@@ -105,7 +107,7 @@ function answerTo(
 }
 
 /** A class for its getter: a function of each request would live long (see the rules in docs/architecture.md). */
-class NodeRequest implements ReceivedRequest {
+class NodeRequest extends IdentifiedRequest implements ReceivedRequest {
   readonly method: string
   readonly target: string
   readonly prefix: string
@@ -115,7 +117,7 @@ class NodeRequest implements ReceivedRequest {
   readonly address: string | undefined
   readonly secure: boolean | undefined
   readonly needsHost: boolean
-  readonly #request: IncomingMessage
+  readonly #request: HostRequest
   readonly #response: ServerResponse
   readonly #body: NodeBody | undefined
   #controller: AbortController | undefined
@@ -123,23 +125,29 @@ class NodeRequest implements ReceivedRequest {
 
   constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse, url = '/') {
     const { originalUrl, socket } = request
+    const headers = readRawHeaders(request.rawHeaders)
+    super(headers, api.trustProxy)
     this.method = request.method ?? 'GET'
     this.target = url
     this.prefix = typeof originalUrl === 'string' ? prefixOf(originalUrl, url) : ''
-    this.headers = readRawHeaders(request.rawHeaders)
+    this.headers = headers
     this.headerCount = request.rawHeaders.length / 2
-    const size = sizeOf(this.headers)
+    const size = sizeOf(headers)
     this.#body = size === undefined ? undefined : new NodeBody(api.limits, request, response, size)
     const isParsed = request.body !== undefined && request.readableEnded
     this.body = isParsed ? { parsed: request.body, withoutFiles: hasFiles(request) } : this.#body
     const secure = 'encrypted' in socket && socket.encrypted === true
     const connection = { address: socket.remoteAddress, secure }
-    const client = resolveClient(this.headers, connection, api.trustProxy)
+    const client = resolveClient(headers, connection, api.trustProxy)
     this.address = client.address
     this.secure = client.secure
     this.needsHost = request.httpVersion === '1.1'
     this.#request = request
     this.#response = response
+  }
+
+  protected override get hostId(): unknown {
+    return this.#request.id
   }
 
   /** How much of the body is still to come, in bytes; infinite where its length is not known. */

@@ -2,6 +2,7 @@
 import { emitWarning } from 'node:process'
 import type { CompiledQuery, DatabaseConnection, QueryExecutor, QueryResult } from 'kysely'
 import { UnknownOutcomeError } from '../../store/errors.ts'
+import { publishWait, publishWork, workChannel } from '../../store/events.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type CancelLink, findLink, runCancellable } from './cancel.ts'
@@ -24,6 +25,8 @@ interface RunOptions {
   /** Waits for its turn among others of its kind, before it takes a connection. */
   readonly enter?: <R>(run: () => Promise<R>) => Promise<R>
 }
+
+type OnConnection<T> = (connection: DatabaseConnection, link?: CancelLink | null) => Promise<T>
 
 export class Connections {
   readonly #shared: SharedDatabase
@@ -72,7 +75,10 @@ export class Connections {
           const plain = new ConnectionRunner(connection, options, onReader)
           return inTransaction(this.#limited(begin, link), () => work(runner), plain)
         }
-        return await enter(() => this.#connect(onReader ? reader : undefined, onConnection))
+        return await enter(() => {
+          const run = workChannel.hasSubscribers ? measureWait(onConnection) : onConnection
+          return this.#connect(onReader ? reader : undefined, run)
+        })
       } catch (error) {
         const kind = this.#database.failure(error)?.kind
         if (kind === 'cancelled') throwIfAborted(options)
@@ -82,6 +88,7 @@ export class Connections {
             throw new UnknownOutcomeError('The connection was lost', { cause: error })
           throw toStoreError(error, this.#database)
         }
+        publishWork({ type: 'retry', tries: tries + 1, error })
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
         await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
       }
@@ -96,10 +103,7 @@ export class Connections {
     return link ? [`${begin.join('; ')}; ${limit}`] : [...begin, limit]
   }
 
-  #connect<T>(
-    reader: QueryExecutor | undefined,
-    work: (connection: DatabaseConnection, link?: CancelLink | null) => Promise<T>,
-  ): Promise<T> {
+  #connect<T>(reader: QueryExecutor | undefined, work: OnConnection<T>): Promise<T> {
     const { executor } = this.#shared
     if (reader) return reader.provideConnection(connection => work(connection))
     if (!this.isSingle) {
@@ -124,6 +128,15 @@ export class Connections {
       'Statements on this PostgreSQL cannot be cancelled: what is aborted, or takes longer than `timeout`, runs on in the database. Let a pool of pg go through preparePostgres() before it is used',
       { code: 'REST_CONVENTIONS_NO_CANCEL' },
     )
+  }
+}
+
+/** Wraps work so that it tells how long it has waited for its connection. */
+function measureWait<T>(work: OnConnection<T>): OnConnection<T> {
+  const since = performance.now()
+  return (connection, link) => {
+    publishWait('connection', since)
+    return work(connection, link)
   }
 }
 
