@@ -22,20 +22,8 @@ import type {
 import type { Policies } from './model/types/policies.ts'
 import type { CallScope, Pages } from './operations/calls/context.ts'
 import { warnOfUnaddressed } from './operations/reads/unaddressed-ids.ts'
-import {
-  assertValid,
-  checkOptions,
-  DATE,
-  either,
-  having,
-  listOf,
-  needed,
-  OBJECT,
-  type Rule,
-  type Rules,
-  recordOf,
-  wholeFrom,
-} from './options.ts'
+import * as rule from './options.ts'
+import { assertValid, checkOptions, type Rule, type Rules } from './options.ts'
 import { createHandlers, type Handlers } from './server/handlers/create-handlers.ts'
 import type { Store } from './store/store.ts'
 
@@ -181,19 +169,19 @@ export interface VersionedApi<V extends readonly VersionOptions[]> extends Api {
 }
 
 const COLLECTION: Rule = { wanted: 'a collection', fits: isCollection }
-const COLLECTIONS = either(
+const COLLECTIONS = rule.either(
   'collections made by defineCollection, by name: { cars, options }',
-  listOf(COLLECTION),
-  recordOf(COLLECTION),
+  rule.listOf(COLLECTION),
+  rule.recordOf(COLLECTION),
 )
 
 const VERSION_RULES: Rules<VersionOptions & PlainByName> = {
-  version: needed(wholeFrom(1)),
-  hooks: OBJECT,
-  actions: OBJECT,
-  collections: needed(COLLECTIONS),
-  deprecated: DATE,
-  sunset: DATE,
+  version: rule.needed(rule.wholeFrom(1)),
+  hooks: rule.OBJECT,
+  actions: rule.OBJECT,
+  collections: rule.needed(COLLECTIONS),
+  deprecated: rule.DATE,
+  sunset: rule.DATE,
 }
 
 /** Hooks and actions by collection, without the types of these. */
@@ -213,12 +201,12 @@ interface PlainApiOptions extends Policies, PagesOption, PlainByName {
 
 const API_RULES: Rules<PlainApiOptions> = {
   ...POLICY_RULES,
-  pages: having('pages, such as html of rest-conventions/html', 'print'),
-  version: wholeFrom(1),
+  pages: rule.having('pages, such as html of rest-conventions/html', 'print'),
+  version: rule.wholeFrom(1),
   collections: COLLECTIONS,
-  versions: listOf(OBJECT),
-  hooks: OBJECT,
-  actions: OBJECT,
+  versions: rule.listOf(rule.OBJECT),
+  hooks: rule.OBJECT,
+  actions: rule.OBJECT,
 }
 
 /**

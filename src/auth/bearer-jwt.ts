@@ -2,19 +2,8 @@
 // token that was revoked before it expired is accepted: introspection.ts finds those.
 import type * as Jose from 'jose'
 import { HttpError } from '../errors.ts'
-import {
-  assertValid,
-  checkOptions,
-  FILLED_TEXT,
-  FUNCTION,
-  listOf,
-  NOT_NEGATIVE,
-  needed,
-  OBJECT,
-  oneOf,
-  type Rules,
-  TEXT,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { assertValid, checkOptions, type Rules } from '../options.ts'
 import {
   ADDRESS,
   AUDIENCE,
@@ -140,17 +129,17 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
 }
 
 const RULES: Rules<BearerJwtOptions> = {
-  issuer: needed(FILLED_TEXT),
+  issuer: rule.needed(rule.FILLED_TEXT),
   audience: AUDIENCE,
   jwksUri: ADDRESS,
-  keys: listOf(OBJECT, 1),
-  algorithms: listOf(oneOf(...ALGORITHMS), 1),
-  typ: listOf(TEXT, 1),
-  tolerance: NOT_NEGATIVE,
-  cache: NOT_NEGATIVE,
-  staleKeys: NOT_NEGATIVE,
-  realm: TEXT,
-  principal: FUNCTION,
+  keys: rule.listOf(rule.OBJECT, 1),
+  algorithms: rule.listOf(rule.oneOf(...ALGORITHMS), 1),
+  typ: rule.listOf(rule.TEXT, 1),
+  tolerance: rule.NOT_NEGATIVE,
+  cache: rule.NOT_NEGATIVE,
+  staleKeys: rule.NOT_NEGATIVE,
+  realm: rule.TEXT,
+  principal: rule.FUNCTION,
 }
 
 function checkJwtOptions(options: BearerJwtOptions) {

@@ -1,15 +1,6 @@
 // OAuth 2.0 token introspection (RFC 7662): the issuer is asked about each token; answers are cached.
-import {
-  checkOptions,
-  FILLED_TEXT,
-  FUNCTION,
-  NOT_NEGATIVE,
-  needed,
-  OBJECT,
-  type Rules,
-  TEXT,
-  wholeFrom,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { checkOptions, type Rules } from '../options.ts'
 import {
   ADDRESS,
   AUDIENCE,
@@ -46,19 +37,19 @@ export interface IntrospectionOptions<P extends BasePrincipal = Principal> {
 const MAX_RESPONSE = 64 * 1024
 
 const RULES: Rules<IntrospectionOptions> = {
-  endpoint: needed(ADDRESS),
-  client: needed(OBJECT),
-  issuer: FILLED_TEXT,
+  endpoint: rule.needed(ADDRESS),
+  client: rule.needed(rule.OBJECT),
+  issuer: rule.FILLED_TEXT,
   audience: AUDIENCE,
-  cache: NOT_NEGATIVE,
-  timeout: wholeFrom(1),
-  realm: TEXT,
-  principal: FUNCTION,
+  cache: rule.NOT_NEGATIVE,
+  timeout: rule.wholeFrom(1),
+  realm: rule.TEXT,
+  principal: rule.FUNCTION,
 }
 
 const CLIENT_RULES: Rules<IntrospectionOptions['client']> = {
-  id: needed(TEXT),
-  secret: needed(TEXT),
+  id: rule.needed(rule.TEXT),
+  secret: rule.needed(rule.TEXT),
 }
 
 /**

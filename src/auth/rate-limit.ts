@@ -1,19 +1,7 @@
 // Rate limits: how many requests a client may send in a window.
 import { memoize } from '../base/memoize.ts'
-import {
-  assertValid,
-  checkOptions,
-  either,
-  FUNCTION,
-  having,
-  listOf,
-  matching,
-  needed,
-  OBJECT,
-  oneOf,
-  type Rules,
-  wholeFrom,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { assertValid, checkOptions, type Rules } from '../options.ts'
 import type { Principal } from './scheme.ts'
 import { WindowCounter } from './window-counter.ts'
 
@@ -110,27 +98,38 @@ export interface RateLimit {
   readonly reset: 'epoch' | 'iso'
 }
 
-const LIST = needed(listOf(OBJECT))
+const LIST = rule.needed(rule.listOf(rule.OBJECT))
 const RULES: Rules<RateLimitOptions> = {
-  policies: needed(
-    either('a list of policies that is not empty, or a function', listOf(OBJECT, 1), FUNCTION),
+  policies: rule.needed(
+    rule.either(
+      'a list of policies that is not empty, or a function',
+      rule.listOf(rule.OBJECT, 1),
+      rule.FUNCTION,
+    ),
   ),
-  whenDown: oneOf('open', 'closed'),
-  timeout: wholeFrom(1),
-  reset: oneOf('epoch', 'iso'),
+  whenDown: rule.oneOf('open', 'closed'),
+  timeout: rule.wholeFrom(1),
+  reset: rule.oneOf('epoch', 'iso'),
 }
 
-const LIMITER = having('a limiter of rate-limiter-flexible', 'consume')
+const LIMITER = rule.having('a limiter of rate-limiter-flexible', 'consume')
 const COMMON = {
-  name: matching(
+  name: rule.matching(
     'printable ASCII without quotes and backslashes',
     /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/,
   ),
-  on: oneOf('reads', 'writes'),
+  on: rule.oneOf('reads', 'writes'),
 }
-const OWN_RULES = { ...COMMON, limit: needed(wholeFrom(1)), window: needed(wholeFrom(1)) }
-const SHARED_RULES = { ...COMMON, limiter: needed(LIMITER) }
-const LIMITER_RULES = { points: needed(wholeFrom(1)), duration: needed(wholeFrom(1)) }
+const OWN_RULES = {
+  ...COMMON,
+  limit: rule.needed(rule.wholeFrom(1)),
+  window: rule.needed(rule.wholeFrom(1)),
+}
+const SHARED_RULES = { ...COMMON, limiter: rule.needed(LIMITER) }
+const LIMITER_RULES = {
+  points: rule.needed(rule.wholeFrom(1)),
+  duration: rule.needed(rule.wholeFrom(1)),
+}
 
 /**
  * @throws TypeError for a limit or window that is no whole number from 1, for two policies of one name, and for two own ones

@@ -1,15 +1,7 @@
 // Cross-origin access (Fetch standard, "CORS protocol"): the `Access-Control-*` headers.
 
-import {
-  BOOLEAN,
-  checkOptions,
-  FUNCTION,
-  HEADER_NAME,
-  listOf,
-  type Rule,
-  type Rules,
-  wholeFrom,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { checkOptions, type Rule, type Rules } from '../options.ts'
 import type { HeaderList } from './message.ts'
 
 /** Which pages of other origins may call the api (Fetch §3.2). */
@@ -71,11 +63,11 @@ const RULES: Rules<CorsOptions> = {
   origins: {
     wanted: '"*", a list of origins, such as https://app.example, or a function',
     each: ORIGIN,
-    fits: value => value === '*' || listOf(ORIGIN).fits(value) || FUNCTION.fits(value),
+    fits: value => value === '*' || rule.listOf(ORIGIN).fits(value) || rule.FUNCTION.fits(value),
   },
-  credentials: BOOLEAN,
-  maxAge: wholeFrom(0),
-  headers: listOf(HEADER_NAME),
+  credentials: rule.BOOLEAN,
+  maxAge: rule.wholeFrom(0),
+  headers: rule.listOf(rule.HEADER_NAME),
 }
 
 /**

@@ -14,15 +14,8 @@ import {
 } from '@aws-sdk/client-s3'
 import { createBlobKey, isBlobKey } from '../blobs/blob-key.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import {
-  checkOptions,
-  FILLED_TEXT,
-  having,
-  needed,
-  type Rules,
-  TEXT,
-  wholeFrom,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { checkOptions, type Rules } from '../options.ts'
 import { UnavailableError } from '../store/errors.ts'
 
 /** What `s3Blobs` takes. */
@@ -42,10 +35,10 @@ export interface S3BlobOptions {
 const MIN_PART = 5 * 1024 * 1024
 
 const RULES: Rules<S3BlobOptions> = {
-  client: needed(having('a client of @aws-sdk/client-s3', 'send')),
-  bucket: needed(FILLED_TEXT),
-  prefix: TEXT,
-  partSize: wholeFrom(MIN_PART),
+  client: rule.needed(rule.having('a client of @aws-sdk/client-s3', 'send')),
+  bucket: rule.needed(rule.FILLED_TEXT),
+  prefix: rule.TEXT,
+  partSize: rule.wholeFrom(MIN_PART),
 }
 
 /**

@@ -1,15 +1,7 @@
 // The options of `sqlStore`.
 import type { Kysely } from 'kysely'
-import {
-  BOOLEAN,
-  FUNCTION,
-  having,
-  isPlain,
-  needed,
-  oneOf,
-  type Rules,
-  wholeFrom,
-} from '../options.ts'
+import * as rule from '../options.ts'
+import { isPlain, type Rules } from '../options.ts'
 import type { Store } from '../store/store.ts'
 import type { DatabaseName } from './databases/database.ts'
 import { DATABASES } from './databases/databases.ts'
@@ -87,25 +79,25 @@ export interface KyselyStore<Database = unknown> extends Store {
 /** The options of a store, but for its database. */
 export type TableOptions = Omit<SqlStoreOptions<never>, 'db'>
 
-const KEEP = wholeFrom(1000)
+const KEEP = rule.wholeFrom(1000)
 
 export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,
-  db: needed(having('a Kysely', 'getExecutor')),
-  database: oneOf(...Object.keys(DATABASES)),
+  db: rule.needed(rule.having('a Kysely', 'getExecutor')),
+  database: rule.oneOf(...Object.keys(DATABASES)),
   create: {
     wanted: 'true, false or "records"',
-    fits: value => value === 'records' || BOOLEAN.fits(value),
+    fits: value => value === 'records' || rule.BOOLEAN.fits(value),
   },
-  migrate: BOOLEAN,
+  migrate: rule.BOOLEAN,
   timezone: {
     wanted: '"UTC": in other zones an hour comes twice a year, so that a time may be two',
     fits: value => value === 'UTC',
   },
-  timeout: wholeFrom(1),
-  maxScan: wholeFrom(1),
-  rememberTotals: BOOLEAN,
-  databaseMessages: BOOLEAN,
+  timeout: rule.wholeFrom(1),
+  maxScan: rule.wholeFrom(1),
+  rememberTotals: rule.BOOLEAN,
+  databaseMessages: rule.BOOLEAN,
   changes: {
     wanted: 'true, false, or { keep } in milliseconds',
     fits: value =>
@@ -113,5 +105,5 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
       (isPlain(value) &&
         Object.entries(value).every(([name, each]) => name === 'keep' && KEEP.fits(each))),
   },
-  clock: FUNCTION,
+  clock: rule.FUNCTION,
 }

@@ -12,23 +12,8 @@ import { ndjson } from '../../formats/ndjson.ts'
 import { xml } from '../../formats/xml/xml.ts'
 import { buildCors } from '../../http/cors.ts'
 import { buildLimits } from '../../http/limits.ts'
-import {
-  BOOLEAN,
-  checkOptions,
-  either,
-  FILLED_TEXT,
-  FUNCTION,
-  having,
-  listOf,
-  matching,
-  OBJECT,
-  oneOf,
-  type Rule,
-  type Rules,
-  recordOf,
-  TEXT,
-  wholeFrom,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { checkOptions, type Rule, type Rules } from '../../options.ts'
 import type { ApiDefinition, VersionDefinition } from '../types/definition.ts'
 import type { Contact, Failure, Policies } from '../types/policies.ts'
 import { compareVersions } from './compare-versions.ts'
@@ -45,30 +30,30 @@ const FORMAT: Rule = {
 }
 
 export const POLICY_RULES: Rules<Policies> = {
-  title: FILLED_TEXT,
-  description: TEXT,
-  contact: OBJECT,
-  baseUrl: TEXT,
-  prefix: matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
-  signIn: matching(
+  title: rule.FILLED_TEXT,
+  description: rule.TEXT,
+  contact: rule.OBJECT,
+  baseUrl: rule.TEXT,
+  prefix: rule.matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
+  signIn: rule.matching(
     'a path such as /login, or an http or https address',
     /^(?:\/(?![/\\])|https?:\/\/)[!-[\]-~]*$/,
   ),
-  trustProxy: either('a number of proxies, or true for one', wholeFrom(0), BOOLEAN),
-  clientAddress: FUNCTION,
-  formats: listOf(FORMAT, 1),
-  dialects: listOf(having('a dialect, such as simpleRest', 'rewrite')),
-  cors: OBJECT,
-  limits: OBJECT,
-  schemes: listOf(having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
-  access: OBJECT,
-  rateLimit: OBJECT,
-  changes: oneOf('redirect', 'representation'),
-  batch: BOOLEAN,
-  health: BOOLEAN,
-  serverTiming: BOOLEAN,
-  onError: FUNCTION,
-  messages: recordOf(either('a string or a function', TEXT, FUNCTION)),
+  trustProxy: rule.either('a number of proxies, or true for one', rule.wholeFrom(0), rule.BOOLEAN),
+  clientAddress: rule.FUNCTION,
+  formats: rule.listOf(FORMAT, 1),
+  dialects: rule.listOf(rule.having('a dialect, such as simpleRest', 'rewrite')),
+  cors: rule.OBJECT,
+  limits: rule.OBJECT,
+  schemes: rule.listOf(rule.having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
+  access: rule.OBJECT,
+  rateLimit: rule.OBJECT,
+  changes: rule.oneOf('redirect', 'representation'),
+  batch: rule.BOOLEAN,
+  health: rule.BOOLEAN,
+  serverTiming: rule.BOOLEAN,
+  onError: rule.FUNCTION,
+  messages: rule.recordOf(rule.either('a string or a function', rule.TEXT, rule.FUNCTION)),
 }
 
 /**
@@ -123,7 +108,7 @@ export function buildApi(
   })
 }
 
-const CONTACT_RULES: Rules<Contact> = { name: TEXT, url: TEXT, email: TEXT }
+const CONTACT_RULES: Rules<Contact> = { name: rule.TEXT, url: rule.TEXT, email: rule.TEXT }
 
 function infoOf({ title = 'API', description, contact }: Policies): ApiDefinition['info'] {
   if (contact) checkOptions('contact', contact, CONTACT_RULES)

@@ -1,22 +1,7 @@
 // What each option of `defineCollection` must be at run time.
 import { isFieldValue } from '../../errors.ts'
-import {
-  assertValid,
-  BOOLEAN,
-  either,
-  FILLED_TEXT,
-  FUNCTION,
-  having,
-  listOf,
-  needed,
-  OBJECT,
-  oneOf,
-  type Rule,
-  type Rules,
-  recordOf,
-  TEXT,
-  wholeFrom,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { assertValid, type Rule, type Rules } from '../../options.ts'
 import type { Store } from '../../store/store.ts'
 import type { Timestamps } from '../types/collection-options.ts'
 import type { Action, Declaration, Through } from '../types/declaration.ts'
@@ -37,10 +22,14 @@ const SCHEMA: Rule = {
   },
 }
 
-const FIELDS = either('a field or a list of fields that is not empty', TEXT, listOf(TEXT, 1))
+const FIELDS = rule.either(
+  'a field or a list of fields that is not empty',
+  rule.TEXT,
+  rule.listOf(rule.TEXT, 1),
+)
 
 const NEEDED: readonly (keyof Store)[] = ['find', 'list', 'count', 'stream', 'write']
-const METHODS = having('a store, such as memoryStore()', 'attach', ...NEEDED, 'close')
+const METHODS = rule.having('a store, such as memoryStore()', 'attach', ...NEEDED, 'close')
 
 const STORE: Rule = {
   wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,
@@ -48,87 +37,87 @@ const STORE: Rule = {
     const { pages, idempotency } = Object(value)
     return (
       METHODS.fits(value) &&
-      oneOf('key', 'offset').fits(pages) &&
-      oneOf('store', 'process', 'none').fits(idempotency)
+      rule.oneOf('key', 'offset').fits(pages) &&
+      rule.oneOf('store', 'process', 'none').fits(idempotency)
     )
   },
 }
 
 const HEADER_VALUE: Rule = {
   wanted: 'a header value on one line',
-  fits: value => FILLED_TEXT.fits(value) && isFieldValue(String(value)),
+  fits: value => rule.FILLED_TEXT.fits(value) && isFieldValue(String(value)),
 }
 
 const VISIBLE: Rule = {
   wanted: "a function that gives filters, or { through: 'order_id' }",
-  fits: value => FUNCTION.fits(value) || TEXT.fits(Object(value).through),
+  fits: value => rule.FUNCTION.fits(value) || rule.TEXT.fits(Object(value).through),
 }
 
-export const THROUGH_RULES: Rules<Through> = { through: needed(TEXT), and: FUNCTION }
+export const THROUGH_RULES: Rules<Through> = { through: rule.needed(rule.TEXT), and: rule.FUNCTION }
 
 const TIMESTAMPS: Rule = {
   wanted:
     "true, false, or the names of the dates, such as { created: 'createdAt', updated: false }",
   fits(value) {
-    if (typeof value !== 'object') return BOOLEAN.fits(value)
+    if (typeof value !== 'object') return rule.BOOLEAN.fits(value)
     return Object.entries(value ?? { '': 0 }).every(
       ([name, date]) =>
         /^(?:created|updated)$/.test(name) &&
-        (date === false || date === undefined || FILLED_TEXT.fits(date)),
+        (date === false || date === undefined || rule.FILLED_TEXT.fits(date)),
     )
   },
 }
 
 export const COLLECTION_RULES: Rules<Declaration> = {
-  name: needed(TEXT),
-  schema: needed(SCHEMA),
-  store: needed(STORE),
-  itemName: TEXT,
-  id: oneOf('uuid', 'integer'),
-  idField: oneOf('id', 'identifier'),
-  ordered: BOOLEAN,
+  name: rule.needed(rule.TEXT),
+  schema: rule.needed(SCHEMA),
+  store: rule.needed(STORE),
+  itemName: rule.TEXT,
+  id: rule.oneOf('uuid', 'integer'),
+  idField: rule.oneOf('id', 'identifier'),
+  ordered: rule.BOOLEAN,
   timestamps: TIMESTAMPS,
-  checks: oneOf('all', 'changed'),
+  checks: rule.oneOf('all', 'changed'),
   sort: FIELDS,
-  defaultLimit: wholeFrom(1),
-  maxLimit: wholeFrom(1),
-  indexes: listOf(FIELDS),
-  unique: listOf(FIELDS),
-  parents: recordOf(REFERENCE),
-  references: recordOf(REFERENCE),
-  relation: recordOf(REFERENCE),
+  defaultLimit: rule.wholeFrom(1),
+  maxLimit: rule.wholeFrom(1),
+  indexes: rule.listOf(FIELDS),
+  unique: rule.listOf(FIELDS),
+  parents: rule.recordOf(REFERENCE),
+  references: rule.recordOf(REFERENCE),
+  relation: rule.recordOf(REFERENCE),
   search: SEARCHED,
-  groups: listOf(TEXT, 1),
-  lease: TEXT,
-  attempts: TEXT,
-  operations: listOf(oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
-  actions: OBJECT,
-  hooks: OBJECT,
-  putCreates: BOOLEAN,
-  requirePrecondition: BOOLEAN,
-  live: BOOLEAN,
-  total: oneOf('exact', 'estimated', 'none'),
+  groups: rule.listOf(rule.TEXT, 1),
+  lease: rule.TEXT,
+  attempts: rule.TEXT,
+  operations: rule.listOf(rule.oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
+  actions: rule.OBJECT,
+  hooks: rule.OBJECT,
+  putCreates: rule.BOOLEAN,
+  requirePrecondition: rule.BOOLEAN,
+  live: rule.BOOLEAN,
+  total: rule.oneOf('exact', 'estimated', 'none'),
   cacheControl: HEADER_VALUE,
-  access: OBJECT,
+  access: rule.OBJECT,
   visible: VISIBLE,
   fields: ROLES,
   owner: OWNER,
-  hideExistence: BOOLEAN,
-  description: TEXT,
-  blobs: having('a blob store, such as fileBlobs(folder)', 'put', 'get', 'delete'),
-  binary: oneOf('flat', 'object'),
+  hideExistence: rule.BOOLEAN,
+  description: rule.TEXT,
+  blobs: rule.having('a blob store, such as fileBlobs(folder)', 'put', 'get', 'delete'),
+  binary: rule.oneOf('flat', 'object'),
 }
 
 export const ACTION_RULES: Rules<Action> = {
-  on: needed(oneOf('collection', 'item')),
-  method: oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+  on: rule.needed(rule.oneOf('collection', 'item')),
+  method: rule.oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
   input: SCHEMA,
-  output: either(`${SCHEMA.wanted}, or "item"`, SCHEMA, oneOf('item')),
-  description: TEXT,
-  transaction: BOOLEAN,
-  cookies: BOOLEAN,
-  crossSite: BOOLEAN,
-  run: FUNCTION,
+  output: rule.either(`${SCHEMA.wanted}, or "item"`, SCHEMA, rule.oneOf('item')),
+  description: rule.TEXT,
+  transaction: rule.BOOLEAN,
+  cookies: rule.BOOLEAN,
+  crossSite: rule.BOOLEAN,
+  run: rule.FUNCTION,
 }
 
 const BOTH: Timestamps = { created: 'created_at', updated: 'updated_at' }

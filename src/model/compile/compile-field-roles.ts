@@ -3,19 +3,8 @@
 import { ACCESS_RULE } from '../../auth/access.ts'
 import { toPath } from '../../base/paths.ts'
 import { suggestion } from '../../errors.ts'
-import {
-  assertValid,
-  checkOptions,
-  either,
-  FUNCTION,
-  listOf,
-  needed,
-  OBJECT,
-  oneOf,
-  type Rules,
-  recordOf,
-  TEXT,
-} from '../../options.ts'
+import * as rules from '../../options.ts'
+import { assertValid, checkOptions, type Rules } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Store } from '../../store/store.ts'
@@ -31,26 +20,29 @@ import type {
 } from '../types/field-roles.ts'
 
 const ROLE_RULES: Rules<Record<keyof FieldRules, unknown>> = {
-  readOnly: FUNCTION,
+  readOnly: rules.FUNCTION,
   read: ACCESS_RULE,
   write: ACCESS_RULE,
 }
-const OWNER_RULES: Rules<OwnerOptions> = { field: needed(TEXT), except: listOf(TEXT) }
+const OWNER_RULES: Rules<OwnerOptions> = {
+  field: rules.needed(rules.TEXT),
+  except: rules.listOf(rules.TEXT),
+}
 
-const ROLE = oneOf('readOnly', 'writeOnly', 'immutable')
+const ROLE = rules.oneOf('readOnly', 'writeOnly', 'immutable')
 
-export const ROLES = recordOf(
-  either(
+export const ROLES = rules.recordOf(
+  rules.either(
     `${ROLE.wanted}, { readOnly: ({ principal }) => … } or { read: ['staff'], write: ['staff'] }`,
     ROLE,
-    OBJECT,
+    rules.OBJECT,
   ),
 )
 
-export const OWNER = either(
+export const OWNER = rules.either(
   "a property, or { field: 'owner_id', except: ['posts:admin'] }",
-  TEXT,
-  OBJECT,
+  rules.TEXT,
+  rules.OBJECT,
 )
 
 /**

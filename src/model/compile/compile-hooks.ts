@@ -1,16 +1,6 @@
 // Hooks by operation, found once: each operation and action has its functions, or none.
-import {
-  assertValid,
-  BOOLEAN,
-  checkOptions,
-  either,
-  FUNCTION,
-  listOf,
-  OBJECT,
-  type Rule,
-  type Rules,
-  rulesFor,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { assertValid, checkOptions, type Rule, type Rules } from '../../options.ts'
 import type { Store } from '../../store/store.ts'
 import type { AfterHook, BeforeHook, CompiledHooks } from '../types/compiled-hooks.ts'
 import type { CollectionDefinition } from '../types/definition.ts'
@@ -18,21 +8,21 @@ import type { Hooks } from '../types/hooks.ts'
 import { OPERATIONS } from '../types/operation.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
 
-const HOOK = either(
+const HOOK = rule.either(
   'an object of functions by operation, one function for every operation, or a list of these two: [function, object]',
-  FUNCTION,
-  OBJECT,
-  listOf(either('one of them', FUNCTION, OBJECT)),
+  rule.FUNCTION,
+  rule.OBJECT,
+  rule.listOf(rule.either('one of them', rule.FUNCTION, rule.OBJECT)),
 )
 const HOOK_RULES: Rules<Hooks> = {
   before: HOOK,
   after: HOOK,
-  error: FUNCTION,
-  transaction: BOOLEAN,
+  error: rule.FUNCTION,
+  transaction: rule.BOOLEAN,
 }
 
-const BEFORE_RULES = rulesFor(OPERATIONS, FUNCTION)
-const AFTER_RULES = rulesFor(['create', 'replace', 'patch', 'delete'], FUNCTION)
+const BEFORE_RULES = rule.rulesFor(OPERATIONS, rule.FUNCTION)
+const AFTER_RULES = rule.rulesFor(['create', 'replace', 'patch', 'delete'], rule.FUNCTION)
 
 const NO_HOOKS: CompiledHooks = {
   before: new Map(),

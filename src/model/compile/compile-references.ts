@@ -1,15 +1,6 @@
 // References: fields that hold ids of other items. Some have a path below that item; each says what its deletion does.
-import {
-  assertValid,
-  checkOptions,
-  either,
-  matching,
-  needed,
-  OBJECT,
-  oneOf,
-  type Rules,
-  TEXT,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { assertValid, checkOptions, type Rules } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Declaration } from '../types/declaration.ts'
@@ -19,15 +10,15 @@ import { omitFields } from './compile-field-roles.ts'
 import { sharesTransactions } from './link-references.ts'
 
 const RULES: Rules<ReferenceOptions> = {
-  collection: needed(TEXT),
-  onDelete: oneOf('cascade', 'restrict'),
-  as: matching('a name of letters, digits, _ and -', /^[A-Za-z][\w-]*$/),
+  collection: rule.needed(rule.TEXT),
+  onDelete: rule.oneOf('cascade', 'restrict'),
+  as: rule.matching('a name of letters, digits, _ and -', /^[A-Za-z][\w-]*$/),
 }
 
-export const REFERENCE = either(
+export const REFERENCE = rule.either(
   "a collection, or { collection: 'cars', onDelete: 'cascade' }",
-  TEXT,
-  OBJECT,
+  rule.TEXT,
+  rule.OBJECT,
 )
 
 /**

@@ -1,31 +1,22 @@
 // The search of a collection: the option `search`.
 
 import { type Path, toPath } from '../../base/paths.ts'
-import {
-  assertValid,
-  BOOLEAN,
-  checkOptions,
-  either,
-  listOf,
-  needed,
-  OBJECT,
-  type Rules,
-  TEXT,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { assertValid, checkOptions, type Rules } from '../../options.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Declaration } from '../types/declaration.ts'
 import type { SearchOptions } from '../types/search.ts'
 import { requireField } from './require-field.ts'
 
-const FIELDS = listOf(TEXT, 1)
+const FIELDS = rule.listOf(rule.TEXT, 1)
 
-export const SEARCHED = either(
+export const SEARCHED = rule.either(
   "a list of fields, or { fields: ['name'], fold: false }",
   FIELDS,
-  OBJECT,
+  rule.OBJECT,
 )
 
-const RULES: Rules<SearchOptions> = { fields: needed(FIELDS), fold: BOOLEAN }
+const RULES: Rules<SearchOptions> = { fields: rule.needed(FIELDS), fold: rule.BOOLEAN }
 
 /** Reads the option; `undefined` where there is no search. @throws TypeError */
 export function readSearchOption({

@@ -15,15 +15,8 @@ import type {
   ReadOptions,
   WriteOptions,
 } from '../../model/types/resource.ts'
-import {
-  ANYTHING,
-  BOOLEAN,
-  checkOptions,
-  listOf,
-  type Rules,
-  TEXT,
-  wholeFrom,
-} from '../../options.ts'
+import * as rule from '../../options.ts'
+import { checkOptions, type Rules } from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
 import {
@@ -101,18 +94,18 @@ const METHODS: Readonly<Record<string, string>> = {
 }
 
 const CALL_RULES: Rules<CallOptions> = {
-  principal: ANYTHING,
-  signal: ANYTHING,
-  headers: ANYTHING,
+  principal: rule.ANYTHING,
+  signal: rule.ANYTHING,
+  headers: rule.ANYTHING,
 }
-const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: BOOLEAN }
-const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: wholeFrom(0) }
-const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: listOf(TEXT, 1) }
+const CREATE_RULES: Rules<CreateOptions> = { ...CALL_RULES, dryRun: rule.BOOLEAN }
+const MANY_RULES: Rules<ManyOptions> = { ...CREATE_RULES, maxAffected: rule.wholeFrom(0) }
+const READ_RULES: Rules<ReadOptions> = { ...CALL_RULES, include: rule.listOf(rule.TEXT, 1) }
 const WRITE_RULES: Rules<WriteOptions> = {
   ...CREATE_RULES,
-  version: TEXT,
-  ifMatch: ANYTHING,
-  unconditional: ANYTHING,
+  version: rule.TEXT,
+  ifMatch: rule.ANYTHING,
+  unconditional: rule.ANYTHING,
 }
 
 /** The options of calls that differ. */
