@@ -66,6 +66,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/client/forms.js",
       "./dist/client/live.js",
       "./dist/client/tanstack-query.js",
+      "./dist/client/query-batch.js",
       "./dist/rules/index.js",
       "./dist/html/index.js",
       "./dist/dialects/index.js",
@@ -239,6 +240,7 @@ test('rest-conventions/client/batch', async () => {
       "batch",
       "deleteMany",
       "patchMany",
+      "type BatchItems",
       "type BatchOptions",
       "type BatchResource",
       "type BatchStep",
@@ -284,6 +286,10 @@ test('rest-conventions/client/forms', async () => {
   `)
 })
 
+test('rest-conventions/query/batch', async () => {
+  expect(await namesOf('client/query-batch.ts')).toEqual(['batchMutation'])
+})
+
 test('rest-conventions/query', async () => {
   expect(await namesOf('client/tanstack-query.ts')).toMatchInlineSnapshot(`
     [
@@ -293,7 +299,7 @@ test('rest-conventions/query', async () => {
       "type CachedPage",
       "type CachedQueryOptions",
       "type CommonQueryOptions",
-      "type CountQuery",
+      "type GroupQueries",
       "type InfiniteOptions",
       "type ItemQuery",
       "type ListQuery",
@@ -307,6 +313,7 @@ test('rest-conventions/query', async () => {
       "type QueryCache",
       "type ReadQueries",
       "type ShownPage",
+      "type ValueQuery",
       "type WriteMutations",
     ]
   `)

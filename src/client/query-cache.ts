@@ -45,6 +45,12 @@ interface UntypedPages {
   readonly pages: readonly UntypedPage[]
 }
 
+/** Builds what the keys of an api begin with: the name that a program gives it, and its version. */
+export function toPrefix(address: string, key: string | undefined): string[] {
+  const [, version] = /\/(v\d+)$/.exec(address) ?? []
+  return [key, version].filter(each => each !== undefined)
+}
+
 /** The addresses of the apis whose data a cache has, by the beginning of their keys. */
 const addresses = new WeakMap<QueryCache, Map<string, string>>()
 

@@ -1,6 +1,7 @@
 // The entry point `rest-conventions/query`: options for TanStack Query, whose data has the versions of its items.
 import type { DataTag, InfiniteData } from '@tanstack/query-core'
 import type { Def, DefCompared, DefItem, IdOf } from '../model/types/collection-types.ts'
+import type { CountBy, GroupName, GroupOf } from '../model/types/groups.ts'
 import type { Matching } from '../model/types/list-query.ts'
 import type {
   Included,
@@ -14,6 +15,7 @@ import type {
   ByClient,
   CallOptions,
   List,
+  Member,
   OperationsOf,
   Remote,
   Resource,
@@ -34,6 +36,7 @@ import {
   showPage,
   showPages,
   takeBack,
+  toPrefix,
   type UntypedPage,
 } from './query-cache.ts'
 import { createProxy } from './resource.ts'
@@ -133,10 +136,10 @@ export interface ItemQuery<T> {
   queryOptions(own?: CommonQueryOptions): CachedQueryOptions<CachedItem<T>, T>
 }
 
-/** A count as a query. */
-export interface CountQuery {
-  queryOptions<R>(own: OwnQueryOptions<number, R>): CachedQueryOptions<number, R>
-  queryOptions(own?: CommonQueryOptions): CachedQueryOptions<number>
+/** A count, or what an action gives, as a query. */
+export interface ValueQuery<T> {
+  queryOptions<R>(own: OwnQueryOptions<T, R>): CachedQueryOptions<T, R>
+  queryOptions(own?: CommonQueryOptions): CachedQueryOptions<T>
 }
 
 /** A write as a mutation. */
@@ -178,7 +181,7 @@ export interface ReadQueries<D extends Def, in out Named> {
     words: string,
     query?: RelatedQuery<D, Named, P, F>,
   ): ListQuery<RelatedItem<D, Named, P, F>>
-  count(filters?: Matching<DefCompared<D>> & RelatedFilters<D, Named>): CountQuery
+  count(filters?: Matching<DefCompared<D>> & RelatedFilters<D, Named>): ValueQuery<number>
   read(id: IdOf<D>): ItemQuery<DefItem<D>>
   read<const P extends string>(
     id: IdOf<D>,
@@ -186,18 +189,43 @@ export interface ReadQueries<D extends Def, in out Named> {
   ): ItemQuery<Included<D, Named, P>>
 }
 
+/** The counts by groups, where the declaration names any. */
+export interface GroupQueries<D extends Def, in out Named> {
+  count<
+    By extends GroupName<D['groups']> = never,
+    Sum extends string = never,
+    Avg extends string = never,
+    Min extends string = never,
+    Max extends string = never,
+  >(
+    query: CountBy<DefCompared<D>, By, { sum: Sum; avg: Avg; min: Min; max: Max }> &
+      RelatedFilters<D, Named>,
+  ): ValueQuery<readonly GroupOf<DefCompared<D>, By, { sum: Sum; avg: Avg; min: Min; max: Max }>[]>
+}
+
+/** An action by GET as a query, other actions as mutations. */
+type ActionOptionsOf<F, Method> = 'GET' extends Method
+  ? unknown extends Method
+    ? MutationOf<F>
+    : F extends (...args: infer Args) => Promise<infer Result>
+      ? (...args: Args) => ValueQuery<Result>
+      : never
+  : MutationOf<F>
+
 /** The mutations of a collection, actions included. */
 export type WriteMutations<D extends Def, Named> = {
   readonly [K in WriteName]: MutationOf<OperationsOf<D, Named>[K]>
 } & { readonly patch: PatchMutationOf<OperationsOf<D, Named>['patch']> } & {
-  readonly [K in keyof ActionsOf<D>]: MutationOf<ActionsOf<D>[K]>
+  readonly [K in keyof ActionsOf<D>]: ActionOptionsOf<ActionsOf<D>[K], Member<D['method'], K>>
 }
 
 /** The queries and mutations of an api, by collection. */
 export type Queries<Named> = {
   readonly [N in keyof Named]: Named[N] extends { readonly def: infer D extends Def }
     ? Declared<
-        ReadQueries<ByClient<D>, Named> & WriteMutations<ByClient<D>, Named>,
+        ([D['groups']] extends [never] ? unknown : GroupQueries<ByClient<D>, Named>) &
+          ReadQueries<ByClient<D>, Named> &
+          WriteMutations<ByClient<D>, Named>,
         Remote<D, Named>
       >
     : never
@@ -227,12 +255,11 @@ export function createQueries<Named>(
   client: ClientOf<Named>,
   { key }: QueriesOptions = {},
 ): Queries<Named> {
-  const { url: address } = stateOf(client, 'createQueries')
-  const [, version] = /\/(v\d+)$/.exec(address) ?? []
-  const prefix = [key, version].filter(each => each !== undefined)
+  const { url: address, methods } = stateOf(client, 'createQueries')
+  const prefix = toPrefix(address, key)
   const resources = client as Readonly<Record<string, Resource>> // each property is one
   return createProxy({}, name =>
-    createCollectionQueries([...prefix, name], address, resources[name] as Resource),
+    createCollectionQueries([...prefix, name], address, resources[name] as Resource, methods[name]),
   )
 }
 
@@ -248,13 +275,15 @@ export interface QueriesOptions {
 type LoadContext = CallOptions & CacheContext & { readonly pageParam?: string }
 
 /**
- * Every other name is a mutation.
+ * Every other name is a mutation; of an action by GET it is a query.
  * @param root what the keys of the collection begin with, its name the last.
+ * @param methods of actions that are not POST.
  */
 function createCollectionQueries(
   root: readonly string[],
   address: string,
   resource: Resource,
+  methods: Readonly<Record<string, string>> = {},
 ): object {
   const toQuery = (
     key: readonly unknown[],
@@ -293,6 +322,10 @@ function createCollectionQueries(
     }
   }
 
+  const toValue = (key: readonly unknown[], load: (context: LoadContext) => unknown) => ({
+    queryOptions: (own?: object) => toQuery(key, load, (value: unknown) => value, own),
+  })
+
   const reads = {
     key: root,
     list: (query: object = {}) =>
@@ -301,15 +334,8 @@ function createCollectionQueries(
       toList(['search', words, query], (more, options) =>
         resource.search(words, { ...query, ...more }, options),
       ),
-    count: (filters: object = {}) => ({
-      queryOptions: (own?: object) =>
-        toQuery(
-          ['count', filters],
-          ({ signal }) => resource.count(filters, { signal }),
-          (count: unknown) => count,
-          own,
-        ),
-    }),
+    count: (filters: object = {}) =>
+      toValue(['count', filters], ({ signal }) => resource.count(filters, { signal })),
     read: (id: string, options?: { readonly include: readonly string[] }) => ({
       queryOptions: (own?: object) =>
         toQuery(
@@ -323,7 +349,12 @@ function createCollectionQueries(
         ),
     }),
   }
-  return createProxy(reads, method => createMutation(root, address, method, resource))
+  return createProxy(reads, name =>
+    methods[name] === 'GET'
+      ? (...args: readonly unknown[]) =>
+          toValue([name, ...args], ({ signal }) => Reflect.get(resource, name)(...args, { signal }))
+      : createMutation(root, address, name, resource),
+  )
 }
 
 /** Creates a write, or an action, as a mutation. */
