@@ -6,7 +6,8 @@ const AMBIENT = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i
 
 /** Whether a request has credentials that a browser adds by itself: cookies, or passwords. */
 export function hasAmbientCredentials({ headers }: HttpRequest): boolean {
-  return headers.cookie !== undefined || AMBIENT.test(headers.authorization ?? '')
+  const { cookie, authorization } = headers
+  return cookie !== undefined || (authorization !== undefined && AMBIENT.test(authorization))
 }
 
 /**

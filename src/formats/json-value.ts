@@ -36,13 +36,13 @@ export function checkJson(
 }
 
 /**
- * Whether a value that `JSON.parse` made passes {@link checkJson}, without paths for messages. Its
- * texts are not looked at.
+ * Whether a value that `JSON.parse` made passes {@link checkJson} and {@link checkExact}, without paths for messages. Its
+ * texts are not looked at; of a number beyond 2^53 only its digits tell.
  */
 export function isValidJson(value: unknown, levels: number): value is Json {
   if (Array.isArray(value))
     return levels > 0 && value.every(element => isValidJson(element, levels - 1))
-  if (!isObject(value)) return typeof value !== 'number' || Number.isFinite(value)
+  if (!isObject(value)) return typeof value !== 'number' || Math.abs(value) < 2 ** 53
   if (levels === 0) return false
   // Not by `Object.keys`, which takes twice as long; inherited names do no harm.
   for (const name in value)

@@ -105,10 +105,10 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number, pa
     const ended = /end of JSON/.test(String(error)) ? ': it ends too early' : ''
     throw invalidJson(`The body is not valid JSON${position === undefined ? ended : at}`)
   }
-  checkExact(text, path)
   // Without a backslash no text holds U+0000 or half of a surrogate pair.
   const isPlain = !text.includes('\\') && text.isWellFormed()
   if (isPlain && isValidJson(value, maxDepth)) return value
+  checkExact(text, path)
   checkJson(value, '', maxDepth)
   return value
 }

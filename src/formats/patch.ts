@@ -3,7 +3,7 @@
 
 import { getProperty, type Item, isObject, type Json, sameJson } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import { checkName, isValidJson } from './json-value.ts'
+import { checkName } from './json-value.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 export const JSON_PATCH_TYPE = 'application/json-patch+json'
@@ -184,10 +184,15 @@ function findParent(work: PatchWork, path: readonly string[], at: number): Item 
   throw conflict(`Operation ${at}: there is nothing that could hold a value`)
 }
 
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(each => isDeeper(each, levels - 1))
+}
+
 function put(work: PatchWork, path: readonly string[], value: Json, at: number): void {
   const { maxDepth } = work.options
   const levels = maxDepth - path.length + 1
-  if (levels < 0 || !isValidJson(value, levels)) {
+  if (levels < 0 || isDeeper(value, levels)) {
     throw malformed(`Operation ${at} nests deeper than ${maxDepth} levels`)
   }
   const parent = findParent(work, path, at)

@@ -54,7 +54,7 @@ export function readOperationHead(context: CollectionContext): void {
 
 /** Refuses what other servers call an upsert: to create the items in its place would be dangerous. @throws HttpError 400 */
 function refuseResolution({ parameters, request: { headers } }: CollectionContext): void {
-  const isWanted = /\bresolution\s*=/i.test(headers.prefer ?? '')
+  const isWanted = headers.prefer !== undefined && /\bresolution\s*=/i.test(headers.prefer)
   const named = parameters.find(({ name }) => name === 'on_conflict')
   if (!isWanted && !named) return
   const field = named?.name ?? 'prefer'
@@ -100,6 +100,7 @@ function joinNames(
   { queryFields }: CollectionDefinition,
 ): readonly Parameter[] {
   let joined = parameters
+  if (!parameters.some(({ name }) => name.endsWith(']'))) return joined
   for (const name of LISTS) {
     const lists = parameters.filter(each => INDEXED.exec(each.name)?.[1] === name)
     // A field of this name is a filter.

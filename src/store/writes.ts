@@ -64,37 +64,50 @@ export interface Rows {
  * @returns as {@link Store.write} does.
  */
 export function writeRows(changes: Changes, rows: Rows): readonly Stored[] | undefined {
-  if (areCreations(changes)) return writeEach(changes, rows)
-  if (!areCurrent(changes, rows)) return undefined
-  if (areUpdates(changes)) return writeEach(changes, rows)
-  for (const { delete: item } of changes) rows.remove(rows.get(item.id) as Stored) // just found
-  return []
+  if (areCreations(changes)) return writeEach(changes, NO_ROWS, rows)
+  const current = findCurrent(changes, rows)
+  if (!current) return undefined
+  if (areUpdates(changes)) return writeEach(changes, current, rows)
+  for (const row of current) rows.remove(row)
+  return NO_ROWS
 }
 
-/** Whether each item is at its version, and none is named twice. */
-function areCurrent(changes: readonly Update[] | readonly Deletion[], rows: Rows): boolean {
-  const seen = new Set<Id>()
+const NO_ROWS: readonly Stored[] = []
+
+/** Finds the items as they are; `undefined` if one is not at its version, or is named twice. */
+function findCurrent(
+  changes: readonly Update[] | readonly Deletion[],
+  rows: Rows,
+): readonly Stored[] | undefined {
+  const found: Stored[] = []
   for (const change of changes) {
     const { id, version } = itemOf(change)
-    if (rows.get(id)?.version !== version || seen.has(id)) return false
-    if (changes.length > 1) seen.add(id)
+    const row = rows.get(id)
+    if (row?.version !== version) return undefined
+    found.push(row)
   }
-  return true
+  if (found.length === 1) return found
+  return new Set(found.map(({ id }) => id)).size === found.length ? found : undefined
 }
 
-/** Writes one item after another; after an error it takes them back, the last one first. */
-function writeEach(changes: readonly (Creation | Update)[], rows: Rows): Stored[] {
+/**
+ * Writes one item after another; after an error it takes them back, the last one first.
+ * @param befores the items that are updated.
+ */
+function writeEach(
+  changes: readonly (Creation | Update)[],
+  befores: readonly Stored[],
+  rows: Rows,
+): Stored[] {
   const written: Stored[] = []
-  const befores: (Stored | undefined)[] = []
   try {
     for (const change of changes) {
-      const before = 'update' in change ? rows.get(change.before.id) : undefined
+      const before = befores[written.length]
       const row =
-        'update' in change
-          ? rows.update(before ?? change.before, change.update)
-          : rows.create(change.create)
+        before && 'update' in change
+          ? rows.update(before, change.update)
+          : rows.create((change as Creation).create) // without befores all are created
       written.push(row)
-      befores.push(before)
     }
     return written
   } catch (error) {

@@ -121,7 +121,7 @@ class NodeRequest extends IdentifiedRequest implements ReceivedRequest {
   readonly #response: ServerResponse
   readonly #body: NodeBody | undefined
   #controller: AbortController | undefined
-  readonly textBudget = new TextBudget()
+  #textBudget: TextBudget | undefined
 
   constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse, url = '/') {
     const { originalUrl, socket } = request
@@ -154,6 +154,11 @@ class NodeRequest extends IdentifiedRequest implements ReceivedRequest {
   get unread(): number {
     const { complete, readableEnded } = this.#request
     return complete || readableEnded ? 0 : (this.#body?.left ?? 0)
+  }
+
+  get textBudget(): TextBudget {
+    this.#textBudget ??= new TextBudget()
+    return this.#textBudget
   }
 
   get unsent(): number {
