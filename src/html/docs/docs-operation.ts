@@ -5,7 +5,7 @@ import { TRY_PARAMETER } from '../../openapi/document.ts'
 import { makeSample } from '../../openapi/samples.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw } from '../markup/markup.ts'
-import { controlId, hidden, printForm, printSelect } from '../pages/form.ts'
+import { controlId, hidden, printField, printForm, printSelect } from '../pages/form.ts'
 import type { FormAction } from '../pages/page-view.ts'
 import { printCall, printCurl } from './docs-samples.ts'
 import {
@@ -168,10 +168,7 @@ function printIdForm(operation: DocsOperation, { href, tag = '', values }: DocsV
   const ids = listIds(operation)
   if (ids.length === 0) return undefined
   return markup`<form method="get" action="${`${href}#${operationId}`}" class="ids">${hidden('collection', tag)}${hidden('operation', operationId)}${ids.map(
-    ({ name, description }) => {
-      const id = controlId(operationId, name)
-      return markup`<div class="field"><label for="${id}">${description}</label><input type="text" required id="${id}" name="${name}" value="${values.get(name)}"></div>`
-    },
+    each => printParameter(operationId, each, each.description, values.get(each.name)),
   )}<button class="quiet">Use</button></form>`
 }
 
@@ -205,17 +202,25 @@ function printQueryForm(
   { tryPath }: DocsView,
   path: string,
 ): Markup {
-  const controls = parameters.flatMap(({ name, schema, required, in: place }) => {
-    if (place !== 'query') return []
-    const id = controlId(operationId, name)
-    const attributes = markup` id="${id}" name="${name}"${required && raw(' required')}`
-    const choices = schema.enum?.map(String)
-    const control = choices
-      ? printSelect(new Map(choices.map(each => [each, each])), '', attributes)
-      : markup`<input type="text"${attributes}>`
-    return [markup`<div class="field"><label for="${id}">${name}</label>${control}</div>`]
-  })
+  const controls = parameters
+    .filter(each => each.in === 'query')
+    .map(each => printParameter(operationId, each))
   return markup`<form method="get" action="${tryPath}">${hidden(TRY_PARAMETER, path)}${controls.length > 0 && markup`<div class="fields">${controls}</div>`}<p><button>GET</button></p></form>`
+}
+
+function printParameter(
+  form: string,
+  { name, schema, required }: DocsParameter,
+  label = name,
+  value = '',
+): Markup {
+  const id = controlId(form, name)
+  const attributes = markup` id="${id}" name="${name}"${required && raw(' required')}`
+  const choices = schema.enum?.map(String)
+  const input = choices
+    ? printSelect(new Map(choices.map(each => [each, each])), value, attributes)
+    : markup`<input type="text" value="${value}"${attributes}>`
+  return printField(id, label, input)
 }
 
 function printLines(operation: DocsOperation, view: DocsView): Markup {

@@ -12,6 +12,7 @@ import {
   controlId,
   hidden,
   listChoices,
+  printField,
   printIssues,
   printParentInput,
   printSelect,
@@ -148,7 +149,7 @@ export function printFilters(view: PageView, errors: readonly ErrorEntry[] = [])
   const filters = describeFilters(view)
   return markup`<details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter${filters !== '' && `: ${filters}`}</summary>
 <form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => printFilter(each, errors, focus))}
-<div class="field"><label for="filter-limit">Items per page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
+${printField('filter-limit', 'Items per page', markup`<input type="number" min="1" id="filter-limit" name="limit" value="${limit}">`)}</div>
 ${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
 }
@@ -190,7 +191,7 @@ function printFilter(
     operators !== undefined &&
     operators.size > 1 &&
     markup`<select class="operator" name="${`${inputs[0]?.name}${OPERATOR_CONTROL}`}" aria-label="${label}: how to compare">${[...operators].map(([value = '', text]) => markup`<option value="${value}"${value === operator && raw(' selected')}>${text}</option>`)}</select>`
-  return markup`<div class="field"><label for="${id}">${label}</label><div class="pair">${compared}${controls}</div>${message}</div>`
+  return printField(id, label, markup`<div class="pair">${compared}${controls}</div>${message}`)
 }
 
 /** Prints a form that chooses the columns of the table: without any `fields` of the query all of them. */

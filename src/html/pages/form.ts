@@ -103,9 +103,16 @@ function printControl(drawing: Drawing, control: Control, inRequired: boolean): 
   const described = [hint && `${id}-hint`, messages && `${id}-issue`].filter(Boolean).join(' ')
   const attributes = markup` id="${id}" name="${printControlName(path, reading)}"${required && !mayStayBlank && raw(' required')}${messages && raw(' aria-invalid="true"')}${focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
   const wide = reading !== 'plain' || field.kind === 'blob'
-  return markup`<div class="field${wide && ' wide'}"><label for="${id}">${name}${!required && OPTIONAL}</label>
-${printInput(control, action, attributes)}
-${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${messages}</div>`
+  const label = markup`${name}${!required && OPTIONAL}`
+  const input = markup`${printInput(control, action, attributes)}
+${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${messages}`
+  return printField(id, label, input, wide)
+}
+
+/** Prints an input with its label. */
+export function printField(id: string, label: Part, input: Markup, wide = false): Markup {
+  return markup`<div class="field${wide && ' wide'}"><label for="${id}">${label}</label>
+${input}</div>`
 }
 
 function mayBeEmpty({ optional, nullable }: Field): boolean {
