@@ -22,7 +22,7 @@ export interface FieldErrors {
  * const { form, fields } = fieldErrors(error) // [], { price: ['Price is too small'] }
  */
 export function fieldErrors(error: unknown, names?: readonly string[]): FieldErrors {
-  const { errors } = Object(error) as { readonly errors?: readonly ErrorEntry[] } // of an error response
+  const { errors }: { readonly errors?: readonly ErrorEntry[] } = Object(error) // of an error response
   if (!Array.isArray(errors)) throw error
   const form: string[] = []
   const fields: Record<string, string[]> = {}

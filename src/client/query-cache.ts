@@ -97,7 +97,7 @@ export function show(
     const data = item
       ? { ...before, item: changed(item, version as string | undefined) }
       : items
-        ? inPage(before as unknown as UntypedPage)
+        ? inPage(before as never)
         : pages
           ? { ...before, pages: (pages as readonly UntypedPage[]).map(inPage) }
           : before

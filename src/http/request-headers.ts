@@ -85,10 +85,10 @@ const fields = new Remembered<AddField>(500, 64)
 
 function findField(written: string): AddField {
   const name = written.toLowerCase()
-  if (Object.hasOwn(FREQUENT, name)) return FREQUENT[name] as AddField // it has the name
-  return (to, value) => {
+  const add: AddField = (to, value) => {
     to[name] = join(to[name], value)
   }
+  return (Object.hasOwn(FREQUENT, name) && FREQUENT[name]) || add
 }
 
 /**

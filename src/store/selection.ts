@@ -204,9 +204,9 @@ export function parseLike(pattern: string): LikeStep[] {
 
 /** Lists the filters that read whole texts. */
 export function listPatterns(where: readonly Filter[]): readonly ValueFilter[] {
-  return listLeaves(where).filter(
-    leaf => leaf.operator !== 'within' && readsWhole(leaf.operator),
-  ) as ValueFilter[] // no other one is left
+  return listLeaves(where).flatMap(leaf =>
+    leaf.operator !== 'within' && readsWhole(leaf.operator) ? [leaf] : [],
+  )
 }
 
 /** Counts the patterns and the words that are compared with each item. */

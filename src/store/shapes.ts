@@ -19,11 +19,11 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
   const createdAt = one.createdAt ?? other.createdAt
   const updatedAt = one.updatedAt ?? other.updatedAt
-  const [readOnly, writeOnly] = (['readOnly', 'writeOnly'] as const).map(role =>
+  const mergeRole = (role: 'readOnly' | 'writeOnly') =>
     [...(one[role] ?? []), ...(other[role] ?? [])].filter(name =>
       [one, other].every(each => !each.fields.has(name) || each[role]?.includes(name)),
-    ),
-  ) as [string[], string[]] // one for each
+    )
+  const [readOnly, writeOnly] = [mergeRole('readOnly'), mergeRole('writeOnly')]
   return {
     name: one.name,
     identity: one.identity,

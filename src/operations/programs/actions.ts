@@ -172,7 +172,7 @@ function toKeptAnswer({ target }: OperationContext, { stored, data }: ActionOutc
 /** A value is repeated to who sees what it was made of: the program has read the item as its client did then. */
 function parseKeptAnswer({ target }: OperationContext, answer: Json): ActionOutcome {
   const [data, item = null, tag = ''] = Array.isArray(answer) ? answer : []
-  if (item !== null) return { stored: item as unknown as Stored } // `toKeptAnswer` has made it
+  if (item !== null) return { stored: item as never } // `toKeptAnswer` has made it
   return { data: tag === (target.collection.view?.tag ?? '') ? data : undefined }
 }
 

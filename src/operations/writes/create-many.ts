@@ -111,8 +111,8 @@ async function replay(
   answer: Json,
 ): Promise<OperationResult> {
   const { collection } = call.target
-  // `toKept` has made it; `keepAnswer` keeps nothing where it is too large.
-  const kept = answer as unknown as readonly (Stored | Id)[]
+  // `keepAnswer` keeps nothing where it is too large.
+  const kept: readonly (Stored | Id)[] = answer as never // `toKept` has made it
   if (kept.length < count) return buildResult(call, undefined)
   const stored: Stored[] = []
   for (let at = 0; at < kept.length; at += MAX_SET) {

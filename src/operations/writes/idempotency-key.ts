@@ -85,7 +85,7 @@ export function claimKey(write: WriteState, steps: readonly WriteStep[]): Awaita
   const { many } = write
   const replay = (answer: Json) =>
     // The store kept what `toWriteOptions` made.
-    many ? many.replay(answer) : buildEarlierResult(call, answer as unknown as WriteAnswer)
+    many ? many.replay(answer) : buildEarlierResult(call, answer as never)
   return runOncePerKey(call, work, replay, many?.texts).then(result => {
     write.result = result
     return write

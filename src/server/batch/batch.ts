@@ -215,8 +215,7 @@ async function runOnce(batch: ParsedBatch): Promise<OperationResult> {
   if (key === undefined) return run()
   call.idempotencyKey = key
   return runOncePerKey(call, run, async kept => {
-    // `toKept` has made it.
-    const known = kept as unknown as readonly DoneStep[]
+    const known: readonly DoneStep[] = kept as never // `toKept` has made it
     return toResult(await runSteps(context, call, steps, { kept: known }), false)
   })
 }

@@ -83,7 +83,7 @@ async function sendStream(
   response: ServerResponse,
   body: StreamBody | LiveBody | Iterable<BodyChunk>,
 ): Promise<void> {
-  const { server } = Object(response.socket) as { server?: object } // of node:http, and not of a wrapper
+  const { server }: { server?: object } = Object(response.socket) // of node:http, and not of a wrapper
   if (server && 'end' in body) keepUntilEnd(server, body, response)
   let wake: (() => void) | undefined
   const onReady = () => wake?.()

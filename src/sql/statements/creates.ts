@@ -16,7 +16,7 @@ import {
   type StatementSession,
   waitForOnly,
 } from '../session/runner.ts'
-import { type Column, decodeValue } from '../table/columns.ts'
+import { type Column, decodeId } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { bySize, inParts, repeat } from './by-size.ts'
 import { type IdempotencyRecords, keepWritten } from './idempotency.ts'
@@ -302,7 +302,7 @@ export class Creates {
     return rows.map((row, at) => {
       const found = returned[at]
       // A trigger may skip rows or change their ids. A batch then fails, and its rows are inserted one by one.
-      const isRow = found && (only || decodeValue(found[id.read], id) === row.item[id.name])
+      const isRow = found && (only || decodeId(found, id) === row.item[id.name])
       if (!isRow) throw new NoRowError(table)
       return [row, found]
     })
@@ -349,7 +349,7 @@ export class Creates {
     const later = await this.#readLater(rows, runner)
     for (const [{ item, version, options }, returned] of rows) {
       const row = (returned && later?.get(returned[id.read])) ?? returned
-      if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
+      if (row) item[id.name] = decodeId(row, id)
       const isRead = row && !this.#isExact
       const kept = isRead ? this.#mapping.decode(row) : this.#mapping.predict(item, version)
       if (options.idempotencyKey !== undefined)

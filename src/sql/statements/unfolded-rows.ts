@@ -9,7 +9,7 @@ import type { FilterSet, Search } from '../../store/selection.ts'
 import { type Id, type ListOptions, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
-import { type Column, decodeValue } from '../table/columns.ts'
+import { type Column, decodeId } from '../table/columns.ts'
 import { foldValue } from '../table/folded.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { fillUp, repeat } from './by-size.ts'
@@ -82,7 +82,6 @@ export class UnfoldedRows {
     const until = performance.now() + (options?.maxTime ?? Number.POSITIVE_INFINITY)
     const ids = sql`${id.readable} as ${sql.id(id.read)}`
     const texts = paths.map((path, at) => sql`${mapping.find(path).value} as ${textName(at)}`)
-    const idOf = (row: Row) => decodeValue(row[id.read], id) as Id // no id is null
     const read = async (selected: Fragment, filters: readonly Filter[], rest = sql``) => {
       const condition = buildCondition({ where: filters }, mapping)
       const rows = whereClause([sql`${column.ref} is null`, condition])
@@ -99,12 +98,12 @@ export class UnfoldedRows {
       throwIfAborted(options)
       // The end of the batch first: the filters may find few of its rows.
       const [end] = await read(ids, batch, rest)
-      if (end) batch.push(bound(id, 'lte', idOf(end)))
+      if (end) batch.push(bound(id, 'lte', decodeId(end, id)))
       const rows = await read(sql.join([ids, ...texts]), [...where, ...batch])
-      for (const row of rows) if (matches(row)) found.add(idOf(row))
+      for (const row of rows) if (matches(row)) found.add(decodeId(row, id))
       if (found.size > MAX_FOUND || performance.now() > until) throw tooMany(mapping)
       if (!end) return
-      batch = [bound(id, 'gt', idOf(end))]
+      batch = [bound(id, 'gt', decodeId(end, id))]
       await takeTurn(true)
     }
   }

@@ -275,7 +275,7 @@ async function requireTable(table: string, database: SqlDatabase, runner: Runner
 
 /** Says how to create a table that does not exist; returns any other error as it is. */
 function toMissingTable(error: unknown, table: string, { name }: SqlDatabase): unknown {
-  const { code, message = '' } = Object(error) as { code?: unknown; message?: string } // of any driver
+  const { code, message = '' }: { code?: unknown; message?: string } = Object(error) // of any driver
   if (code !== '42P01' && !message.includes('no such table')) return error
   return new Error(
     `The table ${table} does not exist. Set create: true on sqlStore, or run createTableSql(cars.shape, { table: '${table}', database: '${name}' }).`,

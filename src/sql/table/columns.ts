@@ -7,7 +7,7 @@ import type { Item, Json } from '../../base/values.ts'
 import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../../options.ts'
 import type { Field, Kind } from '../../schema/fields.ts'
 import { UnstorableError } from '../../store/errors.ts'
-import type { Shape } from '../../store/store.ts'
+import type { Id, Shape } from '../../store/store.ts'
 import { markUnreadable } from '../../store/unreadable.ts'
 import type {
   ColumnType,
@@ -264,6 +264,11 @@ export function decodeValue(value: unknown, column: Column, item?: Item): Json |
   column.onUnreadable(column)
   if (item) markUnreadable(item, name)
   return null
+}
+
+/** Decodes the id of a row. */
+export function decodeId(row: Readonly<Record<string, unknown>>, id: Column): Id {
+  return decodeValue(row[id.read], id) as Id // no id is null
 }
 
 /** Converts a value of a type that is not native; `undefined` for one that cannot be read. */
