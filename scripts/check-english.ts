@@ -34,7 +34,7 @@ const sentencesOf = (text: string) =>
 /** The literal texts of errors: those that begin like a sentence or name an option. */
 const messages = sourceFiles().flatMap(({ text }) =>
   [...text.matchAll(/(?:Error|issue|fail)\w*\([^'`]{0,40}(?:'([^'\n]+)'|`([^`\n]+)`)/g)]
-    .map(([, plain, template]) => plain ?? template ?? '')
+    .map(([, plain, template = '']) => plain ?? template.replaceAll(/\$\{[^}]*\}/g, 'value'))
     .filter(message => / \w+ /.test(message)),
 )
 const pages = ['README.md', ...readdirSync('docs').map(name => `docs/${name}`)].filter(

@@ -176,7 +176,7 @@ describe('a list', () => {
   it.each([
     [{ name: null }, /\{ exists: false \}/],
     [{ name: undefined }, /Leave it out/],
-    [{ name: [null] }, /name must be a string, number, boolean, date, list of them or .* not null/],
+    [{ name: [null] }, /name must be a string, number, boolean, date, list or .* not null/],
     [{ name: {} }, /name must be a string/],
     [{ name: new Set(['a']) }, /not \[object Set\]/],
     [{ created_at: new Date('x') }, /not Invalid Date/],

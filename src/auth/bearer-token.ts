@@ -9,7 +9,7 @@ import type { Principal, Scheme } from './scheme.ts'
 export type Claims = Readonly<Record<string, unknown>>
 
 export const ADDRESS: Rule = {
-  wanted: 'an http or https address',
+  wanted: 'an http or https URL',
   fits: value =>
     typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
 }

@@ -120,11 +120,11 @@ async function introspect(
     if (response.status === 400) return { active: false }
     const text = await response.text()
     if (response.status !== 200 || text.length > MAX_RESPONSE) {
-      throw new Error(`The introspection endpoint answered ${response.status}`)
+      throw new Error(`The introspection endpoint returned ${response.status}`)
     }
     const claims: unknown = JSON.parse(text)
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
-      throw new Error('The introspection endpoint did not answer with an object')
+      throw new Error('The introspection endpoint did not return an object')
     }
     return { ...claims }
   } catch (error) {

@@ -84,7 +84,7 @@ export class RemoteKeys<KeySet> {
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       if (response.status !== 200)
-        throw new Error(`The keys at ${this.#uri} are answered ${response.status}, not 200`)
+        throw new Error(`The keys at ${this.#uri} give ${response.status}, not 200`)
       const text = await response.text()
       const set = this.#options.build(JSON.parse(text))
       if (text !== this.#text) this.generation++

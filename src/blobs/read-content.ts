@@ -26,7 +26,7 @@ export async function* readContent(
 ): AsyncGenerator<Uint8Array, boolean> {
   const silent = new AbortController()
   const giveUp = () => {
-    const error = new UnavailableError(`The blob store sent nothing for ${time} ms`)
+    const error = new UnavailableError(`The blob store sent no bytes for ${time} ms`)
     silent.abort(error)
     return error
   }

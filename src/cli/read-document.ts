@@ -36,10 +36,10 @@ export async function readDocument(
 }
 
 async function fetchDocument(source: string, timeout: number, token?: string): Promise<JsonObject> {
-  if (!URL.canParse(source)) throw new CommandError(`${source} is no address`)
+  if (!URL.canParse(source)) throw new CommandError(`${source} is not a URL`)
   const url = new URL(source)
   if (url.username || url.password)
-    throw new CommandError(`Set ${TOKEN} instead of a name and a password in the address`)
+    throw new CommandError(`Set ${TOKEN} instead of a name and a password in the URL`)
   const request = createRequest(timeout, token)
   const isLikely = url.pathname.endsWith('/openapi.json')
   const { value, response } = await request(isLikely ? toLight(url) : url)
@@ -90,10 +90,10 @@ function createRequest(timeout: number, token?: string) {
 function follow(url: URL, location: string, count: number, token?: string): URL {
   const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined
   if (!next || !/^https?:$/.test(next.protocol))
-    throw new CommandError(`${url.href} redirects to what is no address`)
+    throw new CommandError(`${url.href} redirects to an invalid URL`)
   if (token !== undefined && next.origin !== url.origin)
     throw new CommandError(
-      `${url.href} redirects to ${next.origin}, and the token is not sent there. Give that address if you trust it`,
+      `${url.href} redirects to ${next.origin}, and the token is not sent there. Give that URL if you trust it`,
     )
   if (count >= MAX_REDIRECTS)
     throw new CommandError(`${url.href} redirects more than ${MAX_REDIRECTS} times`)
@@ -107,7 +107,7 @@ async function readResponse(response: Response, url: URL, token?: string): Promi
   const hint =
     token === undefined ? `Set ${TOKEN}, if it needs credentials` : `Check ${TOKEN}, and its scopes`
   throw new CommandError(
-    `${url.href} answered ${status}. ${status === 401 || status === 403 ? hint : 'Check the address'}`,
+    `${url.href} returned ${status}. ${status === 401 || status === 403 ? hint : 'Check the URL'}`,
   )
 }
 
@@ -115,7 +115,7 @@ function toCommandError(error: unknown, { href, origin }: URL, timeout: number):
   if (error instanceof CommandError) return error
   const { name, message, cause } = Object(error)
   if (name === 'TimeoutError')
-    return new CommandError(`${href} did not answer within ${timeout / 1000} seconds`)
+    return new CommandError(`${href} did not respond within ${timeout / 1000} seconds`)
   const { message: reason, code } = Object(cause)
   return new CommandError(`Cannot reach ${origin}: ${reason || code || message}`)
 }

@@ -103,7 +103,7 @@ export function printQuery(
 
 function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
   return new TypeError(
-    `${name}: ${path} must be a string, number, boolean, date, list of them or an object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
+    `${name}: ${path} must be a string, number, boolean, date, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
   )
 }
 

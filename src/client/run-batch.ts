@@ -158,6 +158,6 @@ function tagIn(version: string, path: string): string {
   const [tag, of, hash] = version.split(' ')
   if (tag && of === path && !hash) return tag
   throw new TypeError(
-    `A step needs the version of ${path} as it was read or written, not ${version}. An item of a list has none: read it first`,
+    `A step needs the version of ${path} as it was read or written, not ${version}. Items of a list have no version: read it first`,
   )
 }

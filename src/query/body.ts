@@ -71,7 +71,7 @@ export function toQueryParameters(
     if (printed) pairs.push(...printed)
     else if (takesWhere) trees.push(name === WHERE && isObject(each) ? each : { [name]: each })
     else {
-      const message = `${name.slice(0, 128)} must be a string, number, boolean, list of them or an object of filters`
+      const message = `${name.slice(0, 128)} must be a string, number, boolean, list or object of filters`
       issues.push({ message, field: name.slice(0, 128), type: 'invalid_value' })
     }
   }

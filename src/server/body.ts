@@ -257,7 +257,7 @@ export function readValue(
   const { parsed, withoutFiles } = body
   if (format.name === 'multipart' && (withoutFiles || typeof parsed === 'string'))
     throw new TypeError(
-      'A body parser in front has taken the files of a multipart body: let it stand behind the api, or hand on the bytes, as express.raw() does',
+      'A body parser before the api took the files of a multipart body. Mount it after the api, or let it pass on the bytes',
     )
   // What a host server has read but not parsed is bytes again.
   const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed

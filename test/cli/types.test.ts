@@ -191,7 +191,7 @@ describe('a token', () => {
       const { code, out, err } = await types(url, 'secret')
       expect([code, out, seen]).toEqual([1, '', []])
       expect(err).toBe(
-        `${url}/ redirects to ${other}, and the token is not sent there. Give that address if you trust it\n`,
+        `${url}/ redirects to ${other}, and the token is not sent there. Give that URL if you trust it\n`,
       )
       expect(await types(`${url}/linked`, 'secret')).toMatchObject({ code: 0 })
       expect(seen).toEqual([])
@@ -235,11 +235,11 @@ describe('it says what is wrong, and ends with 1', () => {
   })
 
   test.each([
-    ['/', '/openapi.json?formats=json answered 404. Check the address'],
+    ['/', '/openapi.json?formats=json returned 404. Check the URL'],
     ['/page', '/page is not JSON'],
-    ['/secret', '/secret answered 401. Set REST_CONVENTIONS_TOKEN, if it needs credentials'],
+    ['/secret', '/secret returned 401. Set REST_CONVENTIONS_TOKEN, if it needs credentials'],
     ['/loop', '/loop redirects more than 5 times'],
-    ['/elsewhere', '/elsewhere redirects to what is no address'],
+    ['/elsewhere', '/elsewhere redirects to an invalid URL'],
     ['/large', '/large has more than 10 MiB'],
   ])('of %s', async (path, message) => {
     await expect(readDocument(url + path)).rejects.toMatchObject({ message: url + message })
@@ -248,7 +248,7 @@ describe('it says what is wrong, and ends with 1', () => {
   test.each([
     [
       (): string => `${url}/secret`,
-      /answered 401. Check REST_CONVENTIONS_TOKEN, and its scopes$/,
+      /returned 401. Check REST_CONVENTIONS_TOKEN, and its scopes$/,
       'secret',
     ],
     [(): string => `${url}/broken`, /^Cannot reach http:/],
@@ -257,7 +257,7 @@ describe('it says what is wrong, and ends with 1', () => {
       (): string => 'https://a:b@api.example',
       /^Set REST_CONVENTIONS_TOKEN instead of a name and a password/,
     ],
-    [(): string => 'https://', /^https:\/\/ is no address$/],
+    [(): string => 'https://', /^https:\/\/ is not a URL$/],
     [(): string => join(folder, 'no.json'), /^Cannot read .*no.json. There is no such file$/],
     [(): string => folder, /^Cannot read /],
     [(): string => join(folder, 'large.json'), /large.json has more than 10 MiB$/],
@@ -269,7 +269,7 @@ describe('it says what is wrong, and ends with 1', () => {
   test('without an answer', async () => {
     const silent = await serve(() => {})
     await expect(readDocument(silent, undefined, 50)).rejects.toThrow(
-      /did not answer within 0.05 seconds$/,
+      /did not respond within 0.05 seconds$/,
     )
   })
 

@@ -147,7 +147,7 @@ describe('an action that sets cookies', () => {
     )
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([500, []])
     expect(api.seen).toEqual([
-      'TypeError: users: the action undeclared sets a cookie without cookies: true. Declare cookies: true beside its run.',
+      'TypeError: users: the action undeclared sets a cookie without cookies: true. Declare cookies: true next to its run.',
     ])
   })
 })

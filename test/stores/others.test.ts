@@ -469,7 +469,7 @@ describe.each([
     }
     expect(table.errors).toHaveLength(2)
     for (const message of table.errors)
-      expect(message).toMatch(/has 2 rows with the id 1: none of them/)
+      expect(message).toMatch(/has 2 rows with the id 1: no row was changed/)
     const values = (await table.say('select value from TABLE order by value')).map(
       ({ value }) => value,
     )

@@ -36,7 +36,7 @@ export const POLICY_RULES: Rules<Policies> = {
   baseUrl: rule.TEXT,
   prefix: rule.matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
   signIn: rule.matching(
-    'a path such as /login, or an http or https address',
+    'a path such as /login, or an http or https URL',
     /^(?:\/(?![/\\])|https?:\/\/)[!-[\]-~]*$/,
   ),
   trustProxy: rule.either('a number of proxies, or true for one', rule.wholeFrom(0), rule.BOOLEAN),
@@ -124,7 +124,7 @@ function baseUrlOf(text: string | undefined): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
     throw new TypeError(
-      `baseUrl must be an http or https address without query, not ${JSON.stringify(text)}`,
+      `baseUrl must be an http or https URL without query, not ${JSON.stringify(text)}`,
     )
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')

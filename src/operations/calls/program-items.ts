@@ -93,7 +93,7 @@ function parseVersion(version: string, path: string): Preconditions {
   const [tag = '', of, hash] = version.split(' ')
   if (hash !== undefined)
     throw new TypeError(
-      `${version} is the version of an item of a list: over HTTP those have none. Read the item, and take its version`,
+      `${version} is the version of an item of a list, which is not a version over HTTP. Read the item, and take its version`,
     )
   return { ifMatch: (of === path && parseEntityTags(tag)) || [] }
 }
@@ -125,7 +125,7 @@ export function parseWriteTarget(
     return { id, preconditions: { ifMatch } }
   }
   throw new TypeError(
-    `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or { version: versionOf(it) } beside a copy, or say { unconditional: true }`,
+    `${name}: this object is not an item that was read here. Pass the item, or add { version: versionOf(it) } or { unconditional: true }`,
   )
 }
 

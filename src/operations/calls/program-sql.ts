@@ -17,7 +17,7 @@ export function createFindSql(scope: CallScope): FindSql {
     const { sql } = transaction.storeOf(collection)
     if (sql === undefined)
       throw new TypeError(
-        `${name}: sql() needs a store of a SQL database, and its store has no SQL, like all in memory. Use collection('${name}'), or give it sqlStore({ db })`,
+        `${name}: sql() needs a store of a SQL database, such as sqlStore({ db }). Set that store, or use collection('${name}')`,
       )
     return sql
   }

@@ -107,7 +107,7 @@ class CookieResponse implements ActionResponse {
     append: (name: string, value: string) => {
       if (!this.#cookies)
         throw new TypeError(
-          `${this.#where} sets a cookie without cookies: true. Declare cookies: true beside its run.`,
+          `${this.#where} sets a cookie without cookies: true. Declare cookies: true next to its run.`,
         )
       if (!/^set-cookie$/i.test(name))
         throw new TypeError(`An action may set the header Set-Cookie alone, not ${name}`)

@@ -128,7 +128,7 @@ function refuseParameters(
   const other = UNSELECTING.find(each => Object.hasOwn(query, each))
   if (other === undefined) return
   throw new TypeError(
-    `${name}: ${operation} takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
+    `${name}: ${operation} takes no ${other}. To filter by that field, write { where: { ${other}: … } }`,
   )
 }
 

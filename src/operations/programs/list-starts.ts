@@ -25,7 +25,7 @@ export function readCursor(query: object = {}): string | undefined {
   const { cursor, offset }: { readonly cursor?: unknown; readonly offset?: unknown } = query
   if (cursor === undefined) return undefined
   if (typeof cursor !== 'string')
-    throw new TypeError(`cursor must be that of a page, a text, not ${String(cursor)}`)
+    throw new TypeError(`cursor must be the cursor of a page, a string, not ${String(cursor)}`)
   if (offset === undefined) return cursor
   throw new TypeError('offset and cursor exclude each other: name one of them')
 }

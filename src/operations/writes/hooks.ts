@@ -121,7 +121,7 @@ async function requireOtherWriter({ call, current, repeated }: WriteState): Prom
   const now = await findOne(store, current.id, call.storeOptions)
   if (now?.version !== current.version) return
   throw new TypeError(
-    `${collection.name}: a hook before ${call.operation} has changed the item that it is about, in one transaction with that. Let it change its value, or do both in an action with transaction: true`,
+    `${collection.name}: a hook before ${call.operation} wrote its own item in the same transaction. Change its value instead, or use an action with transaction: true`,
   )
 }
 

@@ -135,7 +135,7 @@ export class LockedRows {
   #tooMany({ id }: Stored, rows: readonly Row[]): Error {
     const { length } = rows.filter(row => this.#mapping.decode(row).id === id)
     return new Error(
-      `${this.#mapping.table} has ${length} rows with the id ${id}: none of them was changed`,
+      `${this.#mapping.table} has ${length} rows with the id ${id}: no row was changed`,
     )
   }
 

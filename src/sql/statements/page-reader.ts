@@ -202,7 +202,7 @@ export class PageReader {
     if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
       const fields = sort.map(({ path }) => path.join('.')).join(', ')
       throw new Error(
-        `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
+        `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: the database returns other values of these columns than it compares`,
       )
     }
     return slice.backward ? items.reverse() : items

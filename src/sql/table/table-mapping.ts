@@ -91,7 +91,7 @@ export class TableMapping {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
       throw new TypeError(
-        `${shape.name}: its schema takes properties that it does not name, and a table has no column for them. Use z.object() or z.strictObject(), with a property for the others, such as extra: z.record(z.string(), z.json())`,
+        `${shape.name}: a table has no column for properties that its schema does not name. Use z.object() and a property such as extra: z.record(z.string(), z.json())`,
       )
     }
     // A path of SQLite has no escape for these characters.
