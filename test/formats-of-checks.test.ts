@@ -1,5 +1,5 @@
 // A format that a check adds is the format of the schema: `z.number().int()` is `z.int()`, in tables, filters, documents.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
@@ -29,7 +29,7 @@ const PAIRS: readonly [
 const define = (v: z.core.$ZodType) =>
   defineCollection({ name: 'cars', schema: z.object({ v }), store: memoryStore() })
 
-describe.each(PAIRS)('%s', (_, one, other, wrong) => {
+describe.each(PAIRS)('%s', (title, one, other, wrong) => {
   it('has the columns of the schema with the format', () => {
     for (const database of ['postgres', 'sqlite'] as const)
       expect(createTableSql(define(one).shape, { database })).toEqual(
@@ -48,4 +48,31 @@ describe.each(PAIRS)('%s', (_, one, other, wrong) => {
     expect(first).toEqual(second)
     expect(first?.status).toBe(400)
   })
+
+  it('has its document', async () => {
+    const [first, second] = await Promise.all([one, other].map(printDocument))
+    // With another pattern zod prints no format.
+    if (title.includes('regex')) expect(first?.type).toBe(second?.type)
+    else expect(first).toEqual(second)
+  })
 })
+
+test('a schema that is read-only in JavaScript alone is not so in the document', async () => {
+  const document = await printDocument(z.array(z.string()).readonly())
+  expect(document).toEqual({ type: 'array', items: { type: 'string' } })
+})
+
+interface Document {
+  readonly components: {
+    readonly schemas: {
+      readonly Car: { readonly properties: { readonly v: { readonly type: string } } }
+    }
+  }
+}
+
+async function printDocument(schema: z.core.$ZodType) {
+  const api = defineApi({ collections: [define(schema)] })
+  const response = await api.fetch(new Request('http://x/openapi.json'))
+  const document: Document = JSON.parse(await response.text())
+  return document.components.schemas.Car.properties.v
+}

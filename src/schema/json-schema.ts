@@ -160,9 +160,12 @@ function adapt(printed: Record<string, unknown>, def: SchemaDef, io: 'input' | '
   if (printed.minimum === Number.MIN_SAFE_INTEGER) delete printed.minimum
   // Divided as floats 19.99 is no multiple of 0.01: validators would refuse what is stored.
   if (!Number.isInteger(printed.multipleOf)) delete printed.multipleOf
-  if (def.type === 'string') keepPortable(printed, def)
-  // Its pattern is ten times as long as all else.
-  if (def.type === 'string' && 'format' in def) adaptPattern(printed, def)
+  // It says so of the object in JavaScript: a client may write the property.
+  if (def.type === 'readonly') delete printed.readOnly
+  if (def.type !== 'string') return
+  keepPortable(printed, def)
+  for (const part of [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)])
+    if ('format' in part) adaptPattern(printed, part)
 }
 
 /** Leaves out patterns that JSON Schema reads otherwise than zod: it has no flags, and reads with `u`. */
@@ -189,6 +192,7 @@ function isUnicode(pattern: string): boolean {
   }
 }
 
+/** Leaves out patterns that are ten times as long as all else. */
 function adaptPattern(printed: Record<string, unknown>, def: object): void {
   const { format, offset, local, precision } = def as Readonly<Record<string, unknown>> // as each format has them
   if (format === 'date') delete printed.pattern
