@@ -33,6 +33,7 @@ import {
   relateCollections,
 } from './model/compile/compile-references.ts'
 import { compileSearch, readSearchOption } from './model/compile/compile-search.ts'
+import { compileUnique } from './model/compile/compile-unique.ts'
 import { checkViews } from './model/compile/compile-views.ts'
 import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
@@ -54,6 +55,7 @@ import { createHandlers, type Handlers } from './server/handlers/create-handlers
 import { toKeyedStore } from './store/keyed-store.ts'
 import { findOperator } from './store/operators.ts'
 import { withTieBreak } from './store/selection.ts'
+import { listSetFields, uniquesOf } from './store/shapes.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
 // From there, so that declarations of programs find them by that name.
@@ -222,7 +224,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
       search: readSearchOption(options)?.fields ?? [],
       groups: options.groups ?? [],
       indexes: shape.indexes.flat(),
-      unique: shape.unique.flat(),
+      unique: uniquesOf(shape).flatMap(listSetFields),
     })
   }
   const inputFields = toInputFields(inputs, roles)
@@ -370,14 +372,13 @@ function buildShape(options: Declaration): Shape {
       }
       return paths
     })
+  const sets = compileUnique(name, fields, unique, set => toSets('unique', [set])[0] ?? [])
   const shape: Shape = {
     name,
     fields,
     identity,
-    unique: [
-      ...toSets('relation', relation ? [Object.keys(relation)] : []),
-      ...toSets('unique', unique),
-    ],
+    unique: [...toSets('relation', relation ? [Object.keys(relation)] : []), ...sets.unique],
+    ...(sets.partial.length > 0 && { partial: sets.partial }),
     indexes: [
       ...toSets('parents', Object.keys({ ...parents, ...relation })),
       ...toSets('references', Object.keys(references ?? {})),

@@ -139,6 +139,7 @@ export const HEAVY: readonly string[] = named([
   'html/docs',
   'node',
   'package',
+  'partial-unique',
   'proofs',
   'proxies',
   'questions/query-method',

@@ -39,7 +39,7 @@ export class MemoryRows implements Rows {
     this.clock = clock
     this.#shape = shape
     this.#source = { ...buildSource(shape), revision: 0, examined: 0 }
-    this.#uniques = buildUniques(shape)
+    this.#uniques = UniqueValues.of(shape)
   }
 
   get shape(): Shape {
@@ -81,7 +81,7 @@ export class MemoryRows implements Rows {
   reshape(shape: Shape): void {
     this.#shape = shape
     this.#source = { ...this.#source, ...buildSource(shape) }
-    this.#uniques = buildUniques(shape)
+    this.#uniques = UniqueValues.of(shape)
     for (const row of this.#rows.values()) this.#put(row)
   }
 
@@ -190,10 +190,6 @@ export class MemoryRows implements Rows {
 function buildSource(shape: Shape): Pick<Source, 'fields' | 'identity' | 'indexes'> {
   const indexes = [[], ...indexesOf(shape)].map(paths => new MemoryIndex(shape, paths))
   return { fields: shape.fields, identity: shape.identity.name, indexes }
-}
-
-function buildUniques({ unique }: Shape): UniqueValues[] {
-  return unique.map(set => new UniqueValues(set))
 }
 
 /** Copies a value, frozen at any depth. */

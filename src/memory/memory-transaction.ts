@@ -113,7 +113,7 @@ class Overlay {
     this.#base = base
     this.#rows = base.rows
     this.#last = base.rows.last
-    this.#uniques = base.rows.uniques.map(({ set }) => new UniqueValues(set))
+    this.#uniques = UniqueValues.of(base.rows.shape)
     this.store = this.#createStore()
   }
 

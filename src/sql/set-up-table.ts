@@ -21,6 +21,7 @@ import {
   type TablePlan,
 } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
+import { comparePartial } from './table/partial-indexes.ts'
 import { type TableDeclaration, TableMapping } from './table/table-mapping.ts'
 
 /** How long a statement is tried again whose table others have locked, and the pause in between; milliseconds. */
@@ -157,7 +158,9 @@ async function lookAtTable(
   const mapping = map(catalog.folded)
   // Before the indexes: one on a missing column would be an error of the database.
   catalog.check(mapping)
-  const advice: string[] = []
+  const compared = await comparePartial(mapping, runner)
+  // What is made is told of below.
+  const advice = makesTable ? [] : compared
   for (const plan of makes ? planTables(mapping) : []) {
     const there = relations.get(plan.table)
     if (!there || there.kind === 'view') continue

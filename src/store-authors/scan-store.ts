@@ -173,7 +173,7 @@ class ScannedRows implements Rows {
 
   constructor(shape: Shape, all: readonly Stored[], last: Id | undefined) {
     this.#shape = shape
-    this.#uniques = shape.unique.map(set => new UniqueValues(set))
+    this.#uniques = UniqueValues.of(shape)
     this.last = last
     for (const row of all) {
       this.restore(row)

@@ -1,7 +1,7 @@
 // Merges the shapes of the collections on one store: two versions of an API may serve the same items.
 import { isDeepStrictEqual } from 'node:util'
 import type { Field, Fields } from '../schema/fields.ts'
-import type { Shape } from './store.ts'
+import type { PartialSet, Shape } from './store.ts'
 
 /**
  * Builds the shape of a store that serves both: the fields, indexes and unique sets of either.
@@ -36,6 +36,9 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
     unique: distinct([...one.unique, ...other.unique]),
+    ...((one.partial || other.partial) && {
+      partial: distinct([...(one.partial ?? []), ...(other.partial ?? [])]),
+    }),
     indexes: distinct([...one.indexes, ...other.indexes]),
     ...((one.search || other.search) && {
       search: [...new Set([...(one.search ?? []), ...(other.search ?? [])])],
@@ -45,13 +48,23 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
 }
 
+/** Lists all sets of paths in which items are unique: all of them, or those that pass the conditions. */
+export function uniquesOf({ unique, partial = [] }: Shape): readonly PartialSet[] {
+  return [...unique.map(fields => ({ fields, where: [] })), ...partial]
+}
+
+/** Lists the paths that a unique set compares, those of its conditions too: a 409 tells of all of them. */
+export function listSetFields({ fields, where }: PartialSet): string[] {
+  return [...fields, ...where.map(({ path }) => path.join('.'))]
+}
+
 /** The sets of paths to index: the declared ones, and the creation date for `since` and `until`. */
 export function indexesOf({ indexes, createdAt }: Shape): (readonly string[])[] {
   return distinct(createdAt === undefined ? indexes : [...indexes, [createdAt]])
 }
 
 /** Removes repeated sets of paths. */
-function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
+function distinct<T>(sets: readonly T[]): T[] {
   return [...new Map(sets.map(set => [JSON.stringify(set), set])).values()]
 }
 

@@ -5,6 +5,7 @@ import type { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable, Item, Json, Scalar } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { StoreChanges } from './changes.ts'
+import type { ValueFilter } from './filter.ts'
 import type { Group, Grouping } from './groups.ts'
 import type { IdempotencyRecord } from './idempotency-record.ts'
 import type { ProgramStore } from './program-store.ts'
@@ -59,6 +60,14 @@ export interface Identity {
   readonly ordered?: false | undefined
 }
 
+/** A unique set of some items alone: those of which all conditions hold. */
+export interface PartialSet {
+  /** Dotted paths, as in {@link Shape.unique}. */
+  readonly fields: readonly string[]
+  /** `in` with one value, or `exists`, of top-level fields that hold a string, a whole number or a boolean: as an index says them. */
+  readonly where: readonly ValueFilter[]
+}
+
 /** Describes a collection to its store. */
 export interface Shape {
   /** The collection's name, for tables and messages. */
@@ -73,6 +82,8 @@ export interface Shape {
   readonly updatedAt?: string | undefined
   /** Sets of dotted paths of which no two items may have the same values; a set with a null or absent value is free. */
   readonly unique: readonly (readonly string[])[]
+  /** Sets that are unique among some items alone; absent where there are none. */
+  readonly partial?: readonly PartialSet[] | undefined
   /** Dotted paths, or sets of them, that lists filter and sort by. */
   readonly indexes: readonly (readonly string[])[]
   /** Dotted paths of the texts that searches compare folded; absent where there are none. */

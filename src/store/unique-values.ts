@@ -2,18 +2,33 @@
 import { getValue, type Path, toPath } from '../base/paths.ts'
 import { type Item, isScalar, type Scalar } from '../base/values.ts'
 import { UniqueError } from './errors.ts'
-import type { Id } from './store.ts'
+import { matcher } from './selection.ts'
+import { uniquesOf } from './shapes.ts'
+import type { Id, Shape } from './store.ts'
 
 /** Knows the values of one unique set, and which item has them. */
 export class UniqueValues {
   readonly set: readonly string[]
   readonly #paths: readonly Path[]
+  readonly #has: ((item: Item) => boolean) | undefined
   readonly #owners = new Map<Scalar, Id>()
 
-  /** @param set dotted paths. */
-  constructor(set: readonly string[]) {
+  /**
+   * @param set dotted paths.
+   * @param has whether the set has an item. Default: it has all.
+   */
+  constructor(set: readonly string[], has?: (item: Item) => boolean) {
     this.set = set
     this.#paths = set.map(toPath)
+    this.#has = has
+  }
+
+  /** Makes the sets of a shape, the partial ones too. They have no values yet. */
+  static of(shape: Shape): UniqueValues[] {
+    return uniquesOf(shape).map(
+      ({ fields, where }) =>
+        new UniqueValues(fields, where.length > 0 ? matcher({ where }, shape.fields) : undefined),
+    )
   }
 
   /** @throws UniqueError where another item has the values of this one. */
@@ -36,8 +51,9 @@ export class UniqueValues {
     if (after !== undefined) this.#owners.set(after, id)
   }
 
-  /** The values that no other item may have; `undefined` where one of them is null or absent. */
+  /** The values that no other item may have; `undefined` where one of them is null or absent, or the set has not the item. */
   #key(item: Item): Scalar | undefined {
+    if (this.#has?.(item) === false) return undefined
     const [first, ...others] = this.#paths.map(path => getValue(item, path) ?? null)
     if (first === undefined || first === null || others.includes(null)) return undefined
     if (others.length === 0 && isScalar(first)) return first

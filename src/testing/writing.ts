@@ -197,6 +197,45 @@ const unique: Checks = {
     await change(store, first, { code: 'A', price: 5, model })
     assert.equal(await countAll(store), SAMPLES.length + 2)
   },
+  async 'a partial unique set is of the items alone that pass its conditions'(store) {
+    const on = (name: string, operator: 'in' | 'exists', value: boolean) => ({
+      ...{ path: [name], operator },
+      values: [value],
+    })
+    const where = [on('sold', 'in', true), on('at', 'exists', false)]
+    store.attach({ ...shapeWith('uuid'), partial: [{ fields: ['name'], where }] })
+    const at = '2024-03-01T00:30:00Z'
+    let codes = 0
+    const take = (values: Item) =>
+      createOne(store, { code: `p${++codes}`, price: 1, name: 'one', ...values })
+    const first = await take({ sold: true })
+    const others = [{ sold: false }, {}, { sold: true, at }, { sold: true, at }]
+    const [unsold] = await Promise.all(others.map(take))
+    await clashes(() => take({ sold: true }), 'name')
+    const sold = { code: 'unsold', price: 1, name: 'one', sold: true }
+    await clashes(() => change(store, present(unsold), sold), 'name')
+    await take({ sold: true, name: 'two' })
+    const left = await change(store, first, { code: 'left', price: 1, name: 'one', sold: true, at })
+    const takers = await times(16, async () => {
+      try {
+        return await take({ sold: true })
+      } catch {
+        return undefined
+      }
+    })
+    assert.equal(takers.filter(Boolean).length, 1)
+    await clashes(
+      () => change(store, left, { code: 'left', price: 1, name: 'one', sold: true }),
+      'name',
+    )
+    await store.transaction?.([store], async ([tx]) => {
+      const inside = present(tx)
+      await deleteOne(inside, present(takers.find(Boolean)))
+      const back = { code: 'left', price: 1, name: 'one', sold: true }
+      await change(inside, left, back)
+      await clashes(() => createOne(inside, { ...back, code: 'again' }), 'name')
+    })
+  },
   async 'a deleted or changed item frees its unique values, and one of many creates gets them'(
     store,
   ) {

@@ -123,10 +123,7 @@ describe('it reads as if a person had written it', () => {
   id: 'integer',
   unique: ['email'],
 })`)
-    expect(
-      find('drizzle', 'posts'),
-    ).toBe(`// Unique in the database: (slug) WHERE (deleted_at IS NULL).
-// Unique in the database: (lower((title)::text)).
+    expect(find('drizzle', 'posts')).toBe(`// Unique in the database: (lower((title)::text)).
 export const posts = defineCollection({
   name: 'posts',
   schema: z.object({
@@ -142,6 +139,7 @@ export const posts = defineCollection({
   ordered: false,
   timestamps: false,
   references: { author_id: { collection: 'users', onDelete: 'cascade' } },
+  unique: [{ fields: ['slug'], where: { deleted_at: { exists: false } } }],
 })`)
   })
 

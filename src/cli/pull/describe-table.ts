@@ -1,5 +1,7 @@
 // A table as the declaration of a collection: what is printed, and what is left out with the reason.
+import type { Scalar } from '../../base/values.ts'
 import type { Operation } from '../../model/types/operation.ts'
+import { readPredicate } from '../../sql/table/predicates.ts'
 import type { CatalogConnection } from './connect.ts'
 import { type ColumnKind, describeColumn, findKind, GUID } from './describe-column.ts'
 import type { FoundColumn, FoundIndex, FoundTable } from './found-tables.ts'
@@ -21,7 +23,7 @@ export interface DescribedTable extends CollectionName {
   readonly columns: ReadonlyMap<string, DescribedMapping>
   readonly fields: ReadonlyMap<string, DescribedRole>
   readonly references: readonly DescribedReference[]
-  readonly unique: readonly (readonly string[])[]
+  readonly unique: readonly DescribedSet[]
   readonly indexes: readonly (readonly string[])[]
   readonly operations: readonly Operation[] | undefined
   /** The columns that it lacks, with the reason. */
@@ -36,6 +38,14 @@ export interface DescribedTable extends CollectionName {
 export interface DescribedMapping {
   readonly name: string | undefined
   readonly form: string | undefined
+}
+
+/** A unique set, as the option has it. */
+export type DescribedSet = readonly string[] | DescribedPartial
+
+interface DescribedPartial {
+  readonly fields: readonly string[]
+  readonly where: Readonly<Record<string, Scalar | { readonly exists: boolean }>>
 }
 
 export interface DescribedReference {
@@ -229,13 +239,16 @@ function listReferences(
 
 /** Lists the sets of columns that have an index; those that a declaration cannot say become notes. */
 function listIndexes(
-  { table, propertyOf, fields, kinds }: ListedTable,
+  listed: ListedTable,
   references: readonly DescribedReference[],
   notes: string[],
 ) {
-  const unique: string[][] = []
+  const { table, propertyOf, fields, kinds } = listed
+  const unique: DescribedSet[] = []
   const indexes: string[][] = []
   const has = (set: readonly string[]) => (other: readonly string[]) => other.join() === set.join()
+  const isWhole = (set: readonly string[]) =>
+    unique.some(each => !('where' in each) && has(set)(each))
   for (const { unique: isUnique, columns, where, text } of table.indexes) {
     const set = columns.map(each => (each === null ? '' : (propertyOf.get(each) ?? '')))
     const isPlain = columns.every(
@@ -245,16 +258,38 @@ function listIndexes(
         fields.get(set[at] ?? '') !== 'writeOnly' &&
         !/^(?:json|list)$/.test(kinds.get(each)?.kind ?? ''),
     )
-    if (isUnique && (!isPlain || where !== null))
+    const described =
+      isUnique && isPlain && where !== null ? describeWhere(where, listed) : undefined
+    if (described) unique.push({ fields: set, where: described })
+    else if (isUnique && (!isPlain || where !== null))
       notes.push(`Unique in the database: ${findDefinition(text) ?? columns.join(', ')}.`)
     const isKey =
       set.length === 1 &&
       (set[0] === 'id' || references.some(({ property }) => property === set[0]))
     if (!isPlain || where !== null || set.join() === 'id') continue
-    if (isUnique && !unique.some(has(set))) unique.push(set)
-    else if (!isKey && !indexes.some(has(set)) && !unique.some(has(set))) indexes.push(set)
+    if (isUnique && !isWhole(set)) unique.push(set)
+    else if (!isKey && !indexes.some(has(set)) && !isWhole(set)) indexes.push(set)
   }
-  return { unique, indexes: indexes.filter(set => !unique.some(has(set))) }
+  return { unique, indexes: indexes.filter(set => !isWhole(set)) }
+}
+
+/** Describes the condition of a partial index; `undefined` for one that a declaration cannot say. */
+function describeWhere(
+  condition: string,
+  { propertyOf, fields, kinds }: ListedTable,
+): DescribedPartial['where'] | undefined {
+  const found = readPredicate(condition)?.map(({ column, exists, value = '' }) => {
+    const property = propertyOf.get(column) ?? ''
+    const kind = kinds.get(column)?.kind ?? 'json'
+    if (property === '' || fields.get(property) === 'writeOnly') return undefined
+    if (exists !== undefined)
+      return /^(?:json|list|number)$/.test(kind) ? undefined : ([property, { exists }] as const)
+    // SQLite has numbers for booleans.
+    const own = kind === 'boolean' && typeof value === 'number' ? value === 1 : value
+    const fits = typeof own === (kind === 'integer' ? 'number' : kind)
+    return fits ? ([property, own] as const) : undefined
+  })
+  return found?.every(each => each !== undefined) ? Object.fromEntries(found) : undefined
 }
 
 /** Takes the columns and the condition out of an index as SQL: `(slug) WHERE (deleted_at IS NULL)`. */

@@ -1,8 +1,14 @@
 // A module with a collection for each table, of what the catalog says: names, values and comments, never code.
+import type { Scalar } from '../../base/values.ts'
 import { readDeclared } from '../../sql/table/column-types.ts'
 import { printName, printNote, printQuoted } from '../output/source-text.ts'
 import type { CatalogConnection } from './connect.ts'
-import type { DescribedMapping, DescribedRole, DescribedTable } from './describe-table.ts'
+import type {
+  DescribedMapping,
+  DescribedRole,
+  DescribedSet,
+  DescribedTable,
+} from './describe-table.ts'
 import { describeTables } from './describe-tables.ts'
 import type { FoundTable } from './found-tables.ts'
 import { printSchema } from './schema-calls.ts'
@@ -141,12 +147,21 @@ function printReferences({ references }: DescribedTable): string | false {
   return parts.length > 0 && printObject(parts)
 }
 
-function printSets(sets: readonly (readonly string[])[]): string | false {
+function printSets(sets: readonly DescribedSet[]): string | false {
   const parts = sets.map(set => {
-    const names = set.map(printQuoted)
-    return names.length === 1 ? (names[0] ?? '') : `[${names.join(', ')}]`
+    const names = ('where' in set ? set.fields : set).map(printQuoted)
+    if (!('where' in set)) return names.length === 1 ? (names[0] ?? '') : `[${names.join(', ')}]`
+    const conditions = Object.entries(set.where).map(
+      ([property, condition]) => `${printName(property)}: ${printCondition(condition)}`,
+    )
+    return `{ fields: [${names.join(', ')}], where: { ${conditions.join(', ')} } }`
   })
   return parts.length > 0 && printList(parts)
+}
+
+function printCondition(condition: Scalar | { readonly exists: boolean }): string {
+  if (typeof condition === 'object') return `{ exists: ${condition.exists} }`
+  return typeof condition === 'string' ? printQuoted(condition) : String(condition)
 }
 
 const printObject = (parts: readonly string[]) => printShort(`{ ${parts.join(', ')} }`, parts, '  ')

@@ -22,7 +22,7 @@ const SCHEMA: Rule = {
   },
 }
 
-const FIELDS = rule.either(
+export const FIELDS = rule.either(
   'a field or a list of fields that is not empty',
   rule.TEXT,
   rule.listOf(rule.TEXT, 1),
@@ -82,7 +82,13 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   defaultLimit: rule.wholeFrom(1),
   maxLimit: rule.wholeFrom(1),
   indexes: rule.listOf(FIELDS),
-  unique: rule.listOf(FIELDS),
+  unique: rule.listOf(
+    rule.either(
+      'a field, { fields, where }, or a list of fields that is not empty',
+      FIELDS,
+      rule.OBJECT,
+    ),
+  ),
   parents: rule.recordOf(REFERENCE),
   references: rule.recordOf(REFERENCE),
   relation: rule.recordOf(REFERENCE),

@@ -8,6 +8,7 @@ import { toPath } from '../../base/paths.ts'
 import { hashTexts } from '../../http/conditional.ts'
 import { assertValid } from '../../options.ts'
 import { buildValidator } from '../../schema/validate.ts'
+import { listSetFields, uniquesOf } from '../../store/shapes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../types/definition.ts'
 import type { FieldRoles, FieldRules, ReadOnlyField } from '../types/field-roles.ts'
 import { emptyValue, listBodyFields, omitFields, toInputFields } from './compile-field-roles.ts'
@@ -136,8 +137,8 @@ export function checkViews(whole: CollectionDefinition): void {
       search?.length !== 0,
       `${name}: search needs a field that everybody may read: others would search nothing`,
     )
-    for (const set of shape.unique) {
-      const names = set.map(dotted => toPath(dotted)[0] ?? '')
+    for (const set of uniquesOf(shape)) {
+      const names = listSetFields(set).map(dotted => toPath(dotted)[0] ?? '')
       const secret = names.find(each => hidden.has(each))
       const written = names.find(each => inputFields.has(each))
       assertValid(

@@ -1,7 +1,7 @@
 // The options of `defineCollection`, as the type checker sees them: names are those of the schema.
 import type { AccessRule } from '../../auth/access.ts'
 import type { BasePrincipal, Principal } from '../../auth/scheme.ts'
-import type { Awaitable } from '../../base/values.ts'
+import type { Awaitable, Scalar } from '../../base/values.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Output, SomeSchema } from '../../schema/zod-fields.ts'
@@ -170,6 +170,15 @@ type FiltersOf<D extends Def> =
     ? Readonly<Record<string, unknown>>
     : Where<DefStored<D> & Referred<keyof DefStored<D>>>
 
+/** A unique set of the items that pass all conditions. */
+export interface PartialUnique<Path extends string = string> {
+  readonly fields: Path | readonly Path[]
+  /** The conditions, by property of the item itself: `{ deleted_at: { exists: false }, kind: 'car' }`. */
+  readonly where: {
+    readonly [F in Path]?: Scalar | { readonly eq: Scalar } | { readonly exists: boolean }
+  }
+}
+
 type ThroughWith<Field, Policy> = { readonly through: Field; readonly and?: Policy | undefined }
 
 /** What fields refer to, by the default names. The types of those items are not known here. */
@@ -224,8 +233,14 @@ export interface CollectionOptions<
   readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
   readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
-  /** Fields, or sets of fields, in which no two items may be equal. An item that breaks two of them gets the error of one, which differs by store. */
-  readonly unique?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
+  /**
+   * Fields, or sets of fields, in which no two items may be equal. An item that breaks two of them gets the error of one,
+   * which differs by store. Of some items alone: `{ fields: ['slug'], where: { deleted_at: { exists: false } } }`. Each
+   * condition is a value or `exists`, as a partial index has it.
+   */
+  readonly unique?:
+    | readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[] | PartialUnique<PathInItem<S>>>[]
+    | undefined
   /**
    * Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too.
    * `{ car_id: { collection: 'cars', onDelete: 'cascade' } }` says what becomes of these items when that one

@@ -187,6 +187,8 @@ export interface SqlDatabase extends PlaceholderStyle {
    * also `partitioned`, and `guarded` for one with row security.
    */
   relations(table: string, indexes: readonly string[]): Fragment
+  /** Selects the unique indexes of a table: `name`, `columns` as JSON with null for an expression, and the `condition` of a partial one. */
+  uniqueIndexes(table: string): Fragment
   /** Selects the process that has held a lock on one of the tables for the longest time: `pid`, `state`. */
   blocker?(tables: readonly string[]): Fragment
   /**

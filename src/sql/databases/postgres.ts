@@ -168,6 +168,12 @@ const base: SqlDatabase = {
       from pg_class as c join pg_class as r on r.relnamespace = c.relnamespace left join pg_index as i on i.indexrelid = r.oid
       where c.oid = to_regclass(${quoteTable(table)})${here} and r.relname in (${sql.join(names)})`
   },
+  uniqueIndexes:
+    table => sql`select x.relname as name, pg_get_expr(i.indpred, i.indrelid) as condition,
+      (select json_agg(a.attname order by p.at) from unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) with ordinality as p (num, at)
+        left join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = p.num and p.num > 0)::text as columns
+      from pg_index as i join pg_class as x on x.oid = i.indexrelid
+      where i.indrelid = to_regclass(${quoteTable(table)}) and i.indisunique and not i.indisprimary`,
   // A lock of a reader counts last: only few statements wait for it.
   blocker:
     tables => sql`select l.pid as pid, a.state as state from pg_locks as l join pg_stat_activity as a on a.pid = l.pid

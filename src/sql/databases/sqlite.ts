@@ -74,6 +74,13 @@ export const sqlite: SqlDatabase = {
         case when m.type = 'index' then null when m.type = 'table' and m.rootpage > 0 then 'table' else 'view' end as kind
         from wanted join ${sql.id(schema)}.sqlite_schema as m on lower(m.name) = lower(wanted.name)`
   },
+  uniqueIndexes(table) {
+    const [name = '', schema = 'main'] = table.split('.').reverse()
+    return sql`select l.name as name, case when l.partial then substr(x.sql, instr(lower(x.sql), ' where ') + 7) end as condition,
+        (select json_group_array(i.name) from pragma_index_info(l.name, ${schema}) as i) as columns
+        from pragma_index_list(${name}, ${schema}) as l left join ${sql.id(schema)}.sqlite_schema as x on x.type = 'index' and x.name = l.name
+        where l."unique" and l.origin <> 'pk'`
+  },
   hasKey(table, column, target) {
     const [name = '', schema = 'main'] = table.split('.').reverse()
     const [parent = '', parentSchema = 'main'] = target.table.split('.').reverse()

@@ -22,7 +22,9 @@ export function hasIndexFor(
 
 /** Lists the columns of each index as dotted paths. */
 export function listIndexes({ shape, indexes }: TableMapping): (readonly string[])[] {
-  return [[shape.identity.name], ...indexes.map(({ paths }) => paths)]
+  // One of some rows serves no list of all.
+  const whole = indexes.filter(({ where }) => !where)
+  return [[shape.identity.name], ...whole.map(({ paths }) => paths)]
 }
 
 /** What an index does for some filters and a sort. */

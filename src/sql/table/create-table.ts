@@ -19,15 +19,18 @@ export interface IndexPlan {
   readonly unique: boolean
   readonly from: Fragment
   readonly parts: readonly Fragment[]
+  /** The condition of a partial index. */
+  readonly where?: Fragment
 }
 
 /** Prints the statement that makes an index. @param how `concurrently`: writes go on meanwhile. It cannot run in a transaction. */
 export function printIndex(
-  { name, unique, from, parts }: IndexPlan,
+  { name, unique, from, parts, where }: IndexPlan,
   how: '' | ' concurrently' = '',
 ): Fragment {
   const create = sql.raw(`create ${unique ? 'unique index' : 'index'}${how}`)
-  return sql`${create} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})`
+  const condition = where ? sql` where ${where}` : sql``
+  return sql`${create} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})${condition}`
 }
 
 /** Builds the statements that create missing tables and indexes, in order. Each may run again. */

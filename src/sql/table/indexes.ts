@@ -1,5 +1,6 @@
 // The indexes of a table: their names, and the columns or expressions in them.
-import { indexesOf } from '../../store/shapes.ts'
+import type { ValueFilter } from '../../store/filter.ts'
+import { indexesOf, uniquesOf } from '../../store/shapes.ts'
 import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, shorten, sql } from '../databases/sql-text.ts'
@@ -14,34 +15,43 @@ export interface TableIndex {
   readonly paths: readonly string[]
   /** The parts of the index, as its statement lists them. */
   readonly parts: readonly Fragment[]
+  /** The condition of a partial index. */
+  readonly where?: Fragment
 }
 
 /**
  * Builds the unique sets of a shape, then the sets that lists filter and sort by.
- * @param express builds the expression of the value at a dotted path.
+ * @param build.express builds the expression of the value at a dotted path, and `where` the conditions of a partial set.
  * @throws TypeError for a path that no index can be on.
  */
 export function buildIndexes(
   table: string,
   shape: Shape,
   { longestName, orderBy }: SqlDatabase,
-  express: (path: string) => ColumnExpression,
+  build: {
+    express(path: string): ColumnExpression
+    where(where: readonly ValueFilter[]): Fragment
+  },
 ): TableIndex[] {
   const id = shape.identity.name
-  const unique = shape.unique.map(fields => ({
+  const unique = uniquesOf(shape).map(({ fields, where }) => ({
     unique: true,
-    name: shorten(`${table}_unique_${fields.join('_')}`, longestName),
+    name: shorten(
+      `${table}_unique_${[...fields, ...where.map(nameFilter)].join('_')}`,
+      longestName,
+    ),
     fields,
     paths: fields,
     parts: fields.map(path => {
-      const { column, value } = express(path)
+      const { column, value } = build.express(path)
       return column ?? sql`(${value})`
     }),
+    ...(where.length > 0 && { where: build.where(where) }),
   }))
   const by = indexesOf(shape).map(fields => {
     const paths = fields.includes(id) ? fields : [...fields, id]
     const parts = paths.map(path => {
-      const { column, order, nullable, native, equal, alike } = express(path)
+      const { column, order, nullable, native, equal, alike } = build.express(path)
       // The column itself, unless it is compared as an expression, such as a date-time as an instant.
       const plain = native || equal || alike ? column : undefined
       return orderBy(plain ?? sql`(${order})`, false, nullable)
@@ -55,4 +65,10 @@ export function buildIndexes(
     }
   })
   return [...unique, ...by]
+}
+
+/** Names a condition in the name of its index. */
+function nameFilter({ path, operator, values: [value] }: ValueFilter): string {
+  if (operator !== 'exists') return `${path.join('_')}_is_${value}`
+  return value === true ? `with_${path.join('_')}` : `without_${path.join('_')}`
 }

@@ -6,6 +6,7 @@ import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
 import { listPaths } from '../../schema/fields.ts'
 import { createVersion } from '../../store/ids.ts'
+import { uniquesOf } from '../../store/shapes.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
 import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
@@ -23,6 +24,7 @@ import { fillIn } from './filled.ts'
 import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
 import type { TableMappingOptions } from './mapping-options.ts'
+import { printPredicate } from './predicates.ts'
 
 /** What the columns of a table follow from. */
 export interface TableDeclaration {
@@ -143,7 +145,10 @@ export class TableMapping {
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
     this.all = this.select(({ readable }) => readable)
-    this.indexes = buildIndexes(table, shape, database, path => this.#express(toPath(path)))
+    this.indexes = buildIndexes(table, shape, database, {
+      express: path => this.#express(toPath(path)),
+      where: where => printPredicate(where, this),
+    })
     this.#checkNames()
   }
 
@@ -358,7 +363,8 @@ export class TableMapping {
 
   /** Finds the dotted paths of the index or the columns that a database names: clients know only fields. */
   findFields(index: string | undefined, columns: readonly string[] = []): readonly string[] {
-    const { unique, identity } = this.shape
+    const { identity } = this.shape
+    const unique = uniquesOf(this.shape).map(({ fields }) => fields)
     const named = this.indexes.find(({ name }) => name === index)
     if (named) return named.fields
     if (index === `${this.table}_pkey`) return [identity.name]
