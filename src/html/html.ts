@@ -6,7 +6,9 @@ import type { Format, Representation } from '../formats/format.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import type { PageRequest, Pages } from '../operations/calls/context.ts'
+import { printAsHttp } from './as-http.ts'
 import { docs } from './docs/docs.ts'
+import { chooseCredentials } from './docs/docs-samples.ts'
 import { type Markup, markup, toLocalPath } from './markup/markup.ts'
 import { STYLE_SOURCE } from './markup/style.ts'
 import { buildPageView } from './pages/build-page-view.ts'
@@ -50,13 +52,15 @@ export const html: Pages = { format, print, docs }
 
 async function print(representation: Representation, request: PageRequest): Promise<string> {
   const view = await buildPageView(representation, request)
+  const { api, principal } = request.context
+  const credentials = principal && chooseCredentials(api.schemes)
   switch (representation.kind) {
     case 'item':
       return view.operation === 'delete'
         ? printDeletedItem(representation, view)
-        : printItemPage(representation, view)
+        : printItemPage(representation, view, credentials)
     case 'list':
-      return printListPage(representation, view)
+      return printListPage(representation, view, credentials)
     case 'document':
       if (representation.isForm) return printActionPage(view)
       return view.kind === 'root' ? printRoot(view) : printDocument(representation, view)
@@ -95,34 +99,48 @@ function printLinks(links: readonly PageLink[]): Markup {
   return markup`<ul class="related">${links.map(({ name, href }) => markup`<li><a href="${href}">${name}</a></li>`)}</ul>`
 }
 
-function printListPage({ name, fields, data }: Of<'list'>, view: PageView): string {
+function printListPage(
+  { name, fields, data }: Of<'list'>,
+  view: PageView,
+  credentials: string | undefined,
+): string {
   const { title, description, related, actions } = view
+  const create = actions.find(({ kind }) => kind === 'create')
+  const others = actions.filter(action => action !== create)
   return printPage(
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view.search, view.parameters.find(({ name }) => name === 'q')?.value)}</div>
+${create && markup`<div class="actions">${printAction(create, view)}</div>`}
 ${printFilters(view)}${printColumns(view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}
-<div class="actions">${actions.map(action => printAction(action, view))}</div>
-${related.length > 0 && printLinks(related)}`,
+${others.length > 0 && markup`<div class="actions">${others.map(action => printAction(action, view))}</div>`}
+${related.length > 0 && printLinks(related)}
+${printAsHttp([...data], view, credentials)}`,
   )
 }
 
-function printItemPage({ fields, data: item }: Of<'item'>, view: PageView): string {
+function printItemPage(
+  { fields, data: item }: Of<'item'>,
+  view: PageView,
+  credentials: string | undefined,
+): string {
   const { title, operation, related, actions, parameters, href } = view
   const isWhole = !parameters.some(({ name }) => name === 'fields')
   const find = (operation: string) => actions.find(({ name }) => name === operation)
   // A patch keeps the properties that have no control.
   const edit = isWhole && (find('patch') ?? find('replace'))
-  const shown = [...actions.filter(({ kind }) => kind === 'action'), edit, find('delete')]
+  const others = [...actions.filter(({ kind }) => kind === 'action'), find('delete')]
   return printPage(
     view,
     markup`<h1>${title}</h1>
 ${operation === 'create' && markup`<div class="notice good" role="status">Created: <a href="${href}">${title}</a></div>`}
+${edit && markup`<div class="actions">${printAction(edit, view, item)}</div>`}
 <div class="card">${printItem(item, fields, view.findLink)}</div>
 ${!isWhole && markup`<p><a href="${href}">Everything of ${title}</a></p>`}
 ${related.length > 0 && markup`<h2>Related</h2>${printLinks(related)}`}
-<div class="actions">${shown.map(action => action && printAction(action, view, item))}</div>`,
+<div class="actions">${others.map(action => action && printAction(action, view, item))}</div>
+${printAsHttp(item, view, credentials)}`,
   )
 }
 

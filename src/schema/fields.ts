@@ -40,6 +40,9 @@ export interface Field {
   readonly nullable: boolean
   /** Whether an item may lack it. */
   readonly optional: boolean
+  /** What a page calls a property, and says of it: `.meta({ title, description })`. */
+  readonly title?: string
+  readonly description?: string
   /** The allowed values of an enum or of literals. */
   readonly choices?: readonly Scalar[]
   /** Whether its texts are UUIDs, kept in lower case. */

@@ -117,7 +117,9 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {
-      const entries = Object.entries(def.shape).map(([name, part]) => [name, inner(part)] as const)
+      const entries = Object.entries(def.shape).map(
+        ([name, part]) => [name, { ...inner(part), ...findWords(part) }] as const,
+      )
       const open = def.catchall !== undefined && def.catchall._zod.def.type !== 'never'
       return { kind: 'object', ...plain, properties: new Map(entries), ...(open && { open }) }
     }
@@ -149,6 +151,18 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
       return inner(def.getter())
     default:
       return { kind: 'any', nullable: true, optional: true }
+  }
+}
+
+/** Finds what a schema says to people: itself, or what it wraps. */
+function findWords(schema: Schema): Pick<Field, 'title' | 'description'> {
+  const { title, description } = z.globalRegistry.get(schema) ?? {}
+  const def = schemaDefOf(schema)
+  if (title === undefined && description === undefined)
+    return 'innerType' in def ? findWords(def.innerType) : {}
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
   }
 }
 

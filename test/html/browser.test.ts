@@ -59,7 +59,7 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 600_000 }, () => {
     expect(await plates(page)).toHaveLength(10)
 
     await open(page, 'Filter')
-    await page.getByLabel('color', { exact: true }).first().selectOption('red')
+    await page.locator('.filters').getByLabel('color', { exact: true }).selectOption('red')
     await page.getByLabel('price to').fill('14000')
     await follow(page, () => page.getByRole('button', { name: 'Filter' }).click())
     const summary = page.locator('summary', { hasText: 'Filter' })

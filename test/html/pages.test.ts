@@ -116,7 +116,7 @@ describe.each(PAGES)('%s', (_, path, status, title) => {
 })
 
 const ELEMENTS =
-  /^(?:a|b|body|button|code|dd|details|div|dl|dt|fieldset|footer|form|h[12]|head|header|html|img|input|label|legend|li|link|main|meta|nav|ol|option|p|select|span|style|summary|table|tbody|td|textarea|th|thead|time|title|tr|ul)$/
+  /^(?:a|b|body|button|code|dd|details|div|dl|dt|fieldset|footer|form|h[12]|head|header|html|img|input|label|legend|li|link|main|meta|nav|ol|option|p|pre|select|span|style|summary|table|tbody|td|textarea|th|thead|time|title|tr|ul)$/
 
 /** What holds for every page: known elements, every control labelled, no id twice, addresses that stay with http. */
 function checkPage(page: string) {

@@ -16,12 +16,12 @@ export function printAnswerContent(answer: TriedAnswer, view: DocsView): Markup 
   )
   return markup`<h1><b class="${`method ${method.toLowerCase()}`}">${method}</b> <code>${toPath(tried)}</code></h1>
 <div class="notice ${isGood ? 'good' : 'bad'}" role="${isGood ? 'status' : 'alert'}"><h2>${status} ${STATUS_CODES[status]}</h2></div>
-<h2>Headers</h2><div class="card"><dl>${rows.map(([name, value]) => markup`<div><dt><code>${name}</code></dt><dd><code>${value}</code></dd></div>`)}</dl></div>
 <h2>Body</h2>${
     text === undefined || text === ''
       ? markup`<p class="hint">${text === '' || !headers.includes('Content-Type') ? 'None' : 'Not a text'}</p>`
       : markup`<pre class="copy"><code>${isCut ? text : indent(text)}</code></pre>`
   }${isCut && markup`<p class="hint">The first 64 KiB: the rest is not shown.</p>`}
+<h2>Headers</h2><div class="card"><dl>${rows.map(([name, value]) => markup`<div><dt><code>${name}</code></dt><dd><code>${value}</code></dd></div>`)}</dl></div>
 <h2>Copy</h2><pre class="copy"><code>${printTriedCurl(answer, view)}</code></pre>`
 }
 

@@ -56,9 +56,9 @@ ${deprecated && markup`<p class="issue">Deprecated</p>`}
 ${printSecurity(operation)}
 ${printParameters(operation)}
 ${printBody(operation)}
-<h4>Answers</h4>${printResponses(operation)}
-<h4>Try it</h4>${printIdForm(operation, view)}${printTry(operation, view)}
-<h4>Copy</h4>${printLines(operation, view)}
+<h3>Answers</h3>${printResponses(operation)}
+<h3>Try it</h3>${printIdForm(operation, view)}${printTry(operation, view)}
+<h3>Copy</h3>${printLines(operation, view)}
 </div></details>`
 }
 
@@ -119,7 +119,7 @@ function printParameters({ parameters }: DocsOperation): Part {
   ] as const
   return groups.map(([title, place]) => {
     const found = parameters.filter(each => each.in === place)
-    return found.length > 0 && markup`<h4>${title}</h4>${printProperties(found)}`
+    return found.length > 0 && markup`<h3>${title}</h3>${printProperties(found)}`
   })
 }
 
@@ -137,7 +137,7 @@ function printBody(operation: DocsOperation): Part {
   const schema = findBody(operation)?.schema
   if (!schema) return undefined
   const types = Object.keys(operation.requestBody?.content ?? {})
-  return markup`<h4>Body</h4>${printSchema(schema)}<p class="hint">As ${types.join(', ')}</p>`
+  return markup`<h3>Body</h3>${printSchema(schema)}<p class="hint">As ${types.join(', ')}</p>`
 }
 
 function printResponses({ responses }: DocsOperation): Markup {

@@ -157,13 +157,19 @@ ${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<
     return markup`<li><a href="${toPage(view.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
   })}</ul>
 ${printSchemes(components.securitySchemes)}
-${listOperations(document, undefined).map(operation => printOperation(operation, view))}
+${printUntagged(listOperations(document, undefined), view)}
 <h2 id="errors">Errors</h2>
 <p>An error is an object with a list <code>errors</code>: each has a <code>message</code>, the status as <code>code</code>, the <code>field</code> at fault and a stable <code>type</code>.</p>
 <div class="errors">${Object.entries(ERROR_TYPES).map(
     ([status, types]) =>
       markup`<details><summary>${status} ${STATUS_CODES[status]}</summary><div class="inside"><dl>${Object.entries(types).map(([type, meaning]) => markup`<div><dt><code>${type}</code></dt><dd>${printWords(meaning)}</dd></div>`)}</dl></div></details>`,
   )}</div>`
+}
+
+/** Prints the operations outside of collections. */
+function printUntagged(operations: readonly DocsOperation[], view: DocsView): Part {
+  if (operations.length === 0) return undefined
+  return markup`<h2>Operations</h2>${operations.map(operation => printOperation(operation, view))}`
 }
 
 /** Prints a text whose words of code stand between backticks. */

@@ -74,6 +74,7 @@ code,.code{font-family:var(--code);font-size:.875rem}
 details{margin:.75rem 0}
 summary{padding:.625rem 1.25rem;cursor:pointer;font-weight:600;border-radius:10px;color:var(--link)}
 details[open]>summary{border-bottom:1px solid var(--line);border-radius:10px 10px 0 0}
+pre.code{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--back);border:1px solid var(--line);border-radius:8px;padding:.6rem .9rem;margin:.5rem 0;max-height:30rem;overflow:auto}
 details>form,details>.inside{padding:.5rem 1.25rem .75rem}
 .fields{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:.75rem 1.25rem;align-items:start}
 .field.wide,fieldset{grid-column:1/-1}
@@ -140,7 +141,7 @@ button{max-width:100%}
 .patches form,.ids .field{min-width:0}
 h1 small{font-size:1rem;font-weight:400;color:var(--soft)}
 h2 code{font-size:1.0625rem}
-h4{font-size:.875rem;margin:1.25rem 0 .4rem;color:var(--soft)}
+h3{font-size:.875rem;margin:1.25rem 0 .4rem;color:var(--soft)}
 .operation summary{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:baseline;color:var(--text)}
 .operation summary span{font-weight:400;color:var(--soft);font-size:.9375rem}
 .operation summary code{overflow-wrap:anywhere}

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Item } from '../../base/values.ts'
 import { namesOf, parseControlName } from '../../formats/form-values.ts'
 import { isWriter, type Representation } from '../../formats/format.ts'
+import { splitBase } from '../../http/base-url.ts'
 import type { HttpRequest } from '../../http/message.ts'
 import { findText, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
@@ -83,6 +84,7 @@ export async function buildPageView(
       : printRootTitle(target, api),
     description: (collection ?? api.info).description,
     href: builder.href(target),
+    url: splitBase(context.base).origin + builder.href(target),
     current,
     breadcrumbs: listBreadcrumbs(target, builder, label),
     itemName: collection?.itemName ?? 'item',

@@ -23,7 +23,8 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
   const controls = failed ? restoreForm(failed, view) : []
   const shown = chooseForms(status, failed, view)
   const isList = kind === 'collection' || kind === 'search'
-  const hasFilters = isList && operation !== undefined && !failed
+  const isAdmitted = status !== 401 && status !== 403
+  const hasFilters = isAdmitted && isList && operation !== undefined && !failed
   const up =
     kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
   const [late] = isConflict(status, view) ? shown : []

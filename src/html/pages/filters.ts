@@ -54,18 +54,19 @@ function listFilters(view: PageView): FilterControl[] {
   return listNamed(view).flatMap(({ name: label, path, field }): FilterControl[] => {
     const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || !isFilterable(field) || (field.serverOwned && named)) return []
+    const title = path.length === 1 ? (field.title ?? label) : label
     if (label === view.createdAt)
-      return [{ label, inputs: ['since', 'until'].map(show), type: 'date' }]
+      return [{ label: title, inputs: ['since', 'until'].map(show), type: 'date' }]
     const name = RESERVED.has(label) ? `filter[${label}]` : label
     const type = RANGES.get(field.kind)
     const choices = listChoices(field.element ?? field)
     if (type && !choices && !named)
-      return [{ label, inputs: [`${name}[gte]`, `${name}[lte]`].map(show), type }]
+      return [{ label: title, inputs: [`${name}[gte]`, `${name}[lte]`].map(show), type }]
     const parents = view.choices.get(label)
     const isText = !choices && !named && field.kind !== 'array'
     const search = isText ? nameSearch(label, view) : []
     const compared = compareBy(name, new Map([...search, ...listWords(field, isText)]), view)
-    return [{ label, type: 'text', choices, parents, ...compared }]
+    return [{ label: title, type: 'text', choices, parents, ...compared }]
   })
 }
 

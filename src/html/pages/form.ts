@@ -93,19 +93,22 @@ function printControl(drawing: Drawing, control: Control, inRequired: boolean): 
   const required = inRequired && !mayBeEmpty(field) && !isKept
   const messages = printIssues(id, issues.get(path))
   if (group)
-    return markup`<fieldset id="${id}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${messages}${group.map(each => printControl(drawing, each, required))}</fieldset>`
+    return markup`<fieldset id="${id}"><legend>${field.title ?? name}${mayBeEmpty(field) && OPTIONAL}</legend>${messages}${group.map(each => printControl(drawing, each, required))}</fieldset>`
   // A text that is empty already, a list without elements and the present file satisfy `required`.
   const mayStayBlank =
     (field.kind === 'blob' && text !== '') ||
     (field.kind === 'string' && text === '' && action.kind === 'change') ||
     reading === 'lines'
-  const hint = isKept ? 'empty: unchanged' : describeControl(field, reading)
-  const described = [hint && `${id}-hint`, messages && `${id}-issue`].filter(Boolean).join(' ')
+  const form = isKept ? 'empty: unchanged' : describeControl(field, reading)
+  const hint = [field.description, form].filter(Boolean).join('. ').replaceAll('.. ', '. ')
+  const described = [hint !== '' && `${id}-hint`, messages && `${id}-issue`]
+    .filter(Boolean)
+    .join(' ')
   const attributes = markup` id="${id}" name="${printControlName(path, reading)}"${required && !mayStayBlank && raw(' required')}${messages && raw(' aria-invalid="true"')}${focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
   const wide = reading !== 'plain' || field.kind === 'blob'
-  const label = markup`${name}${!required && OPTIONAL}`
+  const label = markup`${field.title ?? name}${!required && OPTIONAL}`
   const input = markup`${printInput(control, action, attributes)}
-${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${messages}`
+${hint !== '' && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${messages}`
   return printField(id, label, input, wide)
 }
 
@@ -160,11 +163,13 @@ const PASSWORD = raw(' type="password" autocomplete="current-password"')
 
 /** Prints a select of all parents, or where there are many an input that suggests the first ones. */
 export function printParentInput(
-  { labels, more, name, href }: FieldChoices,
+  { labels, more, name, href, creates }: FieldChoices,
   text: string,
   attributes: Markup,
   id: string,
 ): Markup {
+  if (labels.size === 0 && text === '')
+    return markup`<select disabled${attributes}><option value="">No ${name} yet</option></select>${creates && markup`<p class="hint"><a href="${toLocalPath(href)}" target="_blank">Create one</a>, then load this page again</p>`}`
   if (!more) return printSelect(labels, text, attributes)
   return markup`<input type="text" list="${id}-list" value="${text}"${attributes}><datalist id="${id}-list">${[...labels].map(([value = '', label]) => markup`<option value="${value}">${label}</option>`)}</datalist>
 <p class="hint">An id, or one of the first ${labels.size}. <a href="${toLocalPath(href)}" target="_blank">All ${name}</a></p>`

@@ -69,9 +69,10 @@ export function printTable(
 const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
-function printHead({ name, field }: ListColumn, view: PageView): Markup {
+function printHead({ name, path, field }: ListColumn, view: PageView): Markup {
   const isSortable = view.fields?.has(name.split('.', 1)[0] ?? '') && !invalidSortReason(field)
-  if (field.accept || !isSortable) return markup`<th scope="col">${name}</th>`
+  const title = path.length === 1 ? (field.title ?? name) : name
+  if (field.accept || !isSortable) return markup`<th scope="col">${title}</th>`
   const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const [first] = wanted.length > 0 ? wanted : view.sort
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
@@ -79,7 +80,7 @@ function printHead({ name, field }: ListColumn, view: PageView): Markup {
   const next = printSort([{ path: name.split('.'), descending: sorted === 'up' }])
   const query = [...kept.map(({ raw: pair }) => pair), printParameters([['sort', next]])].join('&')
   const aria = { up: 'ascending', down: 'descending' }
-  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && !view.choices.has(name) && raw(' class="number"')}><a href="${`${view.href}?${query}`}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
+  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && !view.choices.has(name) && raw(' class="number"')}><a href="${`${view.href}?${query}`}">${title}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
 }
 
 function isNumeric({ kind }: Field): boolean {

@@ -25,6 +25,8 @@ export interface FieldChoices {
   readonly labels: ReadonlyMap<string, string>
   /** Whether there may be more items. */
   readonly more: boolean
+  /** Whether the client may create one. */
+  readonly creates: boolean
   /** The name of their collection, and the address of its list. */
   readonly name: string
   readonly href: string
@@ -62,6 +64,8 @@ export interface PageView {
   /** The description of the api or the collection. */
   readonly description: string | undefined
   readonly href: string
+  /** The same with the origin. */
+  readonly url: string
   /** The item as it is now, after a change that came too late, where the client may read it. */
   readonly current: CurrentItem | undefined
   /** Links from the root down to this page. */

@@ -31,7 +31,8 @@ export async function loadChoices(
     if (!to || field === parent?.field) return []
     const items = await listVisible(context, version, to, { limit: MAX_CHOICES })
     const href = context.href({ version, collection: to, kind: 'collection' })
-    return items.length > 0 ? [[field, toChoices(context.view(to), items, href)] as const] : []
+    const creates = to.operations.has('create') && context.can(to, 'create')
+    return items ? [[field, { ...toChoices(context.view(to), items), href, creates }] as const] : []
   })
   return new Map((await Promise.all(entries)).flat())
 }
@@ -54,23 +55,23 @@ export async function loadLabels(
     if (!to || ids.length === 0) return [field, labels] as const
     const where = { [to.shape.identity.name]: ids.slice(0, MAX_LABELS) }
     const found = await listVisible(context, version, to, { where })
-    return [field, new Map([...labels, ...listLabels(context.view(to), found)])] as const
+    return [field, new Map([...labels, ...listLabels(context.view(to), found ?? [])])] as const
   })
   return new Map(await Promise.all(entries))
 }
 
-/** Lists items that the principal may list and sees; none after any error: the page is shown without them. */
+/** Lists items that the principal may list and sees; `undefined` after any error: the page is shown without them. */
 async function listVisible(
   context: RequestContext,
   version: VersionDefinition,
   to: CollectionDefinition,
   query: object,
-): Promise<readonly Item[]> {
+): Promise<readonly Item[] | undefined> {
   const { runtime, base, principal, request } = context
-  if (!to.operations.has('list') || !context.can(to, 'list')) return []
+  if (!to.operations.has('list') || !context.can(to, 'list')) return undefined
   const scope = { runtime, version, base, principal, signal: request.signal }
   const list = () => runtime.createResource(scope, to.name).list(query).toArray()
-  return ((await withinTime(list)) ?? []) as Item[] // JSON
+  return (await withinTime(list)) as Item[] | undefined // JSON
 }
 
 /** Waits for what a page shows besides; `undefined` after any error, or where it takes too long. */
@@ -86,15 +87,13 @@ export async function withinTime<T>(load: () => Promise<T>): Promise<T | undefin
 function toChoices(
   collection: CollectionDefinition,
   items: readonly Item[],
-  href: string,
-): FieldChoices {
+): Pick<FieldChoices, 'labels' | 'more' | 'name'> {
   const labels = listLabels(collection, items)
   labels.sort(([, one], [, other]) => (one < other ? -1 : 1))
   return {
     labels: new Map(labels),
     more: items.length === MAX_CHOICES,
     name: collection.name,
-    href,
   }
 }
 

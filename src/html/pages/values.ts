@@ -16,7 +16,7 @@ export function printItem(item: Item, fields?: Fields, findLink?: FindLink): Mar
   if (entries.length === 0) return NOTHING
   return markup`<dl>${entries.map(([name, value]) => {
     const field = fields?.get(name)
-    return markup`<div><dt>${name}</dt><dd>${printValue(value, field, name, findLink)}</dd></div>`
+    return markup`<div><dt>${field?.title ?? name}</dt><dd>${printValue(value, field, name, findLink)}</dd></div>`
   })}</dl>`
 }
 
