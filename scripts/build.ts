@@ -5,6 +5,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle } from './bundle.ts'
+import { writeSbom } from './sbom.ts'
 
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
 
@@ -13,6 +14,7 @@ await rm(folder ?? 'dist', { recursive: true, force: true })
 if (folder === undefined) {
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
   await nameBuiltFiles()
+  await writeSbom('dist/sbom.cdx.json')
 }
 await bundle(resolve(folder ?? 'dist'))
 

@@ -36,6 +36,8 @@ const SOURCES = [
   'bench/growth.svg',
   'scripts/build.ts',
   'scripts/bundle.ts',
+  'scripts/sbom.ts',
+  'examples',
 ]
 const MINUTES = 60_000
 
@@ -122,8 +124,8 @@ async function files(root: string): Promise<string[]> {
     .sort()
 }
 
-test('the package holds the build, its sources and its documents, nothing else', async () => {
-  const papers = packed.filter(name => !/^(?:dist|src)\//.test(name))
+test('the package holds the build, examples and its documents, nothing else', async () => {
+  const papers = packed.filter(name => !/^(?:dist|examples)\//.test(name))
   expect(papers).toEqual([
     'CHANGELOG.md',
     'LICENSE',
@@ -136,26 +138,13 @@ test('the package holds the build, its sources and its documents, nothing else',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))
   const sources = (await files(join(ROOT, 'src'))).map(name => `src/${name}`)
-  expect(packed.filter(name => name.startsWith('src/'))).toEqual(sources)
+  const examples = (await files(join(ROOT, 'examples'))).map(name => `examples/${name}`)
+  expect(packed.filter(name => name.startsWith('examples/'))).toEqual(examples)
   const declarations = sources.map(name => name.replace(/^src\/(.*)\.ts$/, 'dist/$1.d.ts'))
-  const expected = declarations.flatMap(name => [name, `${name}.map`])
-  expect(built.filter(name => /\.d\.ts(?:\.map)?$/.test(name))).toEqual(expected.sort())
-  const others = built.filter(name => !expected.includes(name))
-  expect(others.filter(name => !/\.js(?:\.map)?$/.test(name))).toEqual([])
+  expect(built.filter(name => name.endsWith('.d.ts'))).toEqual(declarations.sort())
+  const others = built.filter(name => !declarations.includes(name))
+  expect(others.filter(name => !name.endsWith('.js'))).toEqual(['dist/sbom.cdx.json'])
 })
-
-/** The sources that the maps of some built files name, as they are packed; those of busboy are not. */
-/** The sources that maps of declarations lead to. */
-async function mappedSources(): Promise<string[]> {
-  const maps = packed.filter(name => name.endsWith('.d.ts.map'))
-  const found = await Promise.all(
-    maps.map(async name => {
-      const { sources } = await json<{ sources: string[] }>(join(installed, name))
-      return sources.map(source => join(dirname(name), source))
-    }),
-  )
-  return found.flat()
-}
 
 /** The sources that a built file says it has: a line of comment stands before each. */
 async function builtSources(): Promise<string[]> {
@@ -167,11 +156,28 @@ async function builtSources(): Promise<string[]> {
   })
 }
 
-test('every declaration leads to its sources', async () => {
-  const declared = await mappedSources()
-  expect(declared.filter(name => !packed.includes(name))).toEqual([])
-  expect(declared.length).toBeGreaterThan(100)
+test('the bill of materials names each dependency, and what is bundled', async () => {
+  const { components } = await json<{ components: readonly SbomComponent[] }>(
+    join(installed, 'dist/sbom.cdx.json'),
+  )
+  const bundled = components.filter(({ properties }) => properties[0]?.value === 'true')
+  expect(bundled.map(({ name }) => name)).toEqual(['busboy', 'streamsearch'])
+  const others = components.filter(each => !bundled.includes(each)).map(({ name }) => name)
+  expect(others).toEqual(Object.keys(manifest.dependencies).sort())
+  for (const { name, version, purl, licenses } of components) {
+    const found = await json<Manifest>(join(ROOT, 'node_modules', name, 'package.json'))
+    expect([version, purl]).toEqual([found.version, `pkg:npm/${name}@${found.version}`])
+    expect(licenses[0]?.license.id).toMatch(/^(?:MIT|ISC|BSD-3-Clause)$/)
+  }
 })
+
+interface SbomComponent {
+  readonly name: string
+  readonly version: string
+  readonly purl: string
+  readonly licenses: readonly { readonly license: { readonly id: string } }[]
+  readonly properties: readonly { readonly value: string }[]
+}
 
 test('every module is built into one file, so that entry points share its state', async () => {
   const sources = await builtSources()
@@ -263,12 +269,8 @@ interface Problem {
   readonly resolutionKind?: string
 }
 
-/**
- * What the package may take on a disk, with its dependencies but without zod, in bytes. Each line of `src` is in it twice, since
- * maps lead to the sources. 0.4 MB came with transactions that tell what the database keeps, exact numbers, and bounds; 0.5 MB
- * with live lists, jobs, column types, `pull`, and the pages about them.
- */
-const MAX_INSTALLED = 8_100_000
+/** What the package may take on a disk, with its dependencies but without zod, in bytes. */
+const MAX_INSTALLED = 5_600_000
 
 test('the installed size is within its limit', async () => {
   const seen = new Set<string>()

@@ -18,20 +18,26 @@ import { TableMapping } from './table/table-mapping.ts'
  * other programs change. An index ends in the id. One on a path inside
  * JSON, or on a date-time, is on an expression, and serves only the very same expression.
  * @param shape of a collection: `cars.shape`.
- * @param options `database`, by default `sqlite`, and the table's options of the store.
+ * @param options the table's options of the store. `database`: default that of `db`; without both the statements are those of
+ * SQLite, and the first one begins with a comment that says so.
  * @throws TypeError as `attach` does.
  */
 export function createTableSql(
   shape: Shape,
   options: TableMappingOptions &
-    Pick<SqlStoreOptions, 'changes'> & { readonly database?: DatabaseName | undefined } = {},
+    Pick<SqlStoreOptions, 'changes'> & {
+      readonly database?: DatabaseName | undefined
+      readonly db?: Parameters<typeof findDatabase>[0] | undefined
+    } = {},
 ): string[] {
   if (!(shape.fields instanceof Map)) {
     throw new TypeError(`createTableSql takes the shape of a collection: ${shape.name}.shape`)
   }
   // The options of the store may be passed as they are.
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
-  const { database = 'sqlite', table, columns, version, changes } = options
+  const { db, table, columns, version, changes } = options
+  const named = options.database ?? (db && findDatabase(db))
+  const database = named ?? 'sqlite'
   const mapping = new TableMapping({
     shape,
     database: DATABASES[database],
@@ -39,8 +45,15 @@ export function createTableSql(
   })
   const statements = [...tableStatements(mapping), ...extraStatements(mapping)]
   if (changes) statements.push(...changeStatements(mapping))
-  return statements.map(each => print(each, mapping.database).sql)
+  const printed = statements.map(each => print(each, mapping.database).sql)
+  return named === undefined
+    ? printed.map((each, at) => (at === 0 ? UNNAMED + each : each))
+    : printed
 }
+
+/** Within a statement: on its own a driver would refuse it. */
+const UNNAMED =
+  "-- SQLite, because no database is named: { database: 'postgres' } prints for PostgreSQL\n"
 
 /**
  * Prints the statements that add the columns which a table lacks, each with the default of its schema; for a

@@ -551,7 +551,12 @@ test('tables print as statements for a migration', () => {
     unique: [['color', 'model.name']],
     indexes: [['color'], ['model.year'], ['tags']],
   }
-  const [table, ...others] = createTableSql({ ...shape, indexes: [['color'], ['model.year']] })
+  const printed = { ...shape, indexes: [['color'], ['model.year']] }
+  const [table, ...others] = createTableSql(printed, { database: 'sqlite' })
+  const [unnamed] = createTableSql(printed)
+  expect(unnamed).toBe(
+    `-- SQLite, because no database is named: { database: 'postgres' } prints for PostgreSQL\n${table}`,
+  )
   expect(table).toBe(
     'create table if not exists "cars" ("id" INTEGER primary key not null, "color" TEXT not null, "at" TEXT, "model" TEXT, "created_at" TEXT not null, "rest_search_model.name" TEXT, "version" TEXT not null)',
   )
