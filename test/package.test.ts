@@ -2,6 +2,7 @@
 // from TypeScript, bundled, and in other runtimes. Some tools are in folders of their own: without them
 // their tests are skipped.
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import {
   cp,
@@ -779,4 +780,88 @@ test('the lock file is in step with the manifest and names no addresses of a reg
   const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
   expect(named.map(([name]) => name)).toEqual([])
   expect(Object.keys(lock.packages).length).toBeGreaterThan(10)
+})
+
+/** The package of `npm create rest-conventions`, as it is packed. */
+async function unpackCreate(): Promise<string> {
+  const target = join(folder, 'create')
+  await mkdir(target)
+  await run('npm', ['pack', '--pack-destination', target], join(ROOT, 'create'))
+  const [name = ''] = await readdir(target)
+  await run('tar', ['-xzf', name], target)
+  return join(target, 'package', 'index.js')
+}
+
+/** An empty folder, in which what `npm install` would bring is there already: the packed package, and others of this project. */
+async function emptyProject(name: string): Promise<string> {
+  const modules = join(folder, name, 'node_modules')
+  await mkdir(join(modules, '@types'), { recursive: true })
+  for (const each of ['rest-conventions', 'kysely', 'zod', 'typescript', '@types/node'])
+    await symlink(join(project, 'node_modules', each), join(modules, each))
+  for (const each of ['libsql', 'pg', 'tsx', '@types/pg', '.bin'])
+    await symlink(join(ROOT, 'node_modules', each), join(modules, each))
+  return join(folder, name)
+}
+
+test(
+  'npm create rest-conventions writes a project that compiles, passes its test and starts',
+  async () => {
+    const create = await unpackCreate()
+    const database = join(folder, 'shop.db')
+    // In another process: a driver belongs to one thread.
+    const statement = 'create table cars (id integer primary key, name text not null)'
+    const script = `new (require('libsql'))('${database}').exec('${statement}')`
+    await run('node', ['-e', script], ROOT)
+    const KINDS = { plain: [], postgres: ['--pg'], pulled: ['--from', database] }
+    const common = [
+      '.gitignore',
+      'Dockerfile',
+      'README.md',
+      'api.test.ts',
+      'api.ts',
+      'node_modules',
+    ]
+    const others = ['package.json', 'server.ts', 'tsconfig.json']
+    for (const [kind, words] of Object.entries(KINDS)) {
+      const own = await emptyProject(kind)
+      const printed = await run('node', [create, kind, ...words], folder)
+      expect(printed).toContain('Everybody may write to this API: add schemes')
+      const pulled = kind === 'pulled' ? ['collections.ts'] : []
+      expect((await readdir(own)).sort()).toEqual([...common, ...pulled, ...others].sort())
+      expect(await readFile(join(own, 'server.ts'), 'utf8')).toContain(
+        'everybody may write: add schemes',
+      )
+      await run('npm', ['run', 'check'], own)
+      if (kind !== 'postgres') expect(await run('npm', ['test'], own)).toMatch(/^# fail 0$/m)
+      await expect(run('node', [create, kind, ...words], folder)).rejects.toThrow(
+        'already. Choose another folder.',
+      )
+    }
+    const port = await freePort()
+    const started = spawn('node', ['--import', 'tsx', 'server.ts'], {
+      cwd: join(folder, 'plain'),
+      env: { ...process.env, PORT: String(port), DATABASE: ':memory:' },
+    })
+    try {
+      const [first] = await once(started.stdout, 'data')
+      expect(String(first)).toMatch(/is ready\. Everybody may write: add schemes to api\.ts\./)
+      const page = await fetch(`http://127.0.0.1:${port}/`, { headers: { accept: 'text/html' } })
+      expect(await page.text()).toContain('notes')
+    } finally {
+      started.kill()
+    }
+  },
+  2 * MINUTES,
+)
+
+test('npm create rest-conventions says what is wrong, and writes nothing', async () => {
+  const create = join(ROOT, 'create', 'index.js')
+  for (const [words, why] of [
+    [[], 'Usage: npm create rest-conventions'],
+    [['one', 'two'], 'Usage: npm create rest-conventions'],
+    [['--what'], "Unknown option '--what'"],
+    [['one', '--from', 'none.db'], 'There is no file none.db.'],
+  ] as const)
+    await expect(run('node', [create, ...words], folder)).rejects.toThrow(why)
+  expect(existsSync(join(folder, 'one'))).toBe(false)
 })
