@@ -147,6 +147,7 @@ export const HEAVY: readonly string[] = named([
   'regexps',
   'resource',
   'rules/headers',
+  'site',
   'spec/cache',
   'spec/linters',
   'spec/unusual-requests',
