@@ -9,6 +9,11 @@ import type { CollectionDefinition } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { isGroupParameter } from '../query/groups.ts'
 import { INCLUDE } from '../query/include.ts'
+import {
+  type DeclaredParameter,
+  type ParameterEffect,
+  selectParameters,
+} from '../query/list-parameters.ts'
 import { listGroups, WHERE } from '../query/where.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, findField } from '../schema/fields.ts'
@@ -21,6 +26,7 @@ import { printItemType } from './names.ts'
 import { describeInclude } from './relations.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
+const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
 
 /** Builds the parameters of the query of an operation. */
 export function buildQueryParameters(described: MethodDescription): object[] {
@@ -67,12 +73,9 @@ export function listQueryParameters({
 }: MethodDescription): QueryParameter[] {
   const { collection } = target
   if (name === DOWNLOAD || !collection) return []
-  const include = describeInclude(collection, components)
-  const fields = [
-    shared('fields', TEXT, FIELDS),
-    ...(include ? [{ name: INCLUDE, in: 'query' as const, ...include, ...LISTED }] : []),
-  ]
-  if (name === 'read') return fields
+  const ofList = (...effects: readonly ParameterEffect[]) =>
+    selectParameters(...effects).flatMap(each => describeParameter(each, collection, components))
+  if (name === 'read') return ofList('shows')
   const { shape } = collection
   const groups = name === 'count' && collection.groups.size > 0
   const isTaken = (dotted: string) =>
@@ -83,9 +86,8 @@ export function listQueryParameters({
     ...buildFilters(collection, components, isTaken),
     ...describeWhere(collection.queryFields),
     ...(groups ? groupParameters(collection) : []),
-    ...(FILTERS_ONLY.has(name) ? [] : [...fields, ...pageParameters(collection)]),
-    ...(shape.createdAt === undefined ? [] : DATES),
-    ...(components.isLight ? [] : idBounds(collection)),
+    ...(FILTERS_ONLY.has(name) ? [] : ofList('shows', 'orders', 'places', 'sizes')),
+    ...ofList('bounds'),
     ...(name === SEARCH || asSearch ? [WORDS] : []),
   ]
 }
@@ -95,25 +97,36 @@ const FILTERS_ONLY: ReadonlySet<string> = new Set(['count', ...FILTER_OPERATIONS
 /** A list is one text, separated by commas. */
 const LISTED = { style: 'form', explode: false }
 
-const FIELDS = 'The properties to return, separated by commas. Default: all'
-
 const WORDS = shared('q', TEXT, 'Words to find')
 
-const DATES = [
-  shared('since', INSTANT, 'The earliest creation date'),
-  shared('until', INSTANT, 'The latest creation date; a day to its end'),
-]
-
-function idBounds({ shape: { fields, identity } }: CollectionDefinition): QueryParameter[] {
+/** Describes a parameter of lists, unless the collection has no such one. */
+function describeParameter(
+  { name, value, description = '' }: DeclaredParameter,
+  collection: CollectionDefinition,
+  components: Components,
+): QueryParameter[] {
+  const { shape, store, defaultLimit, maxLimit } = collection
+  const { identity, createdAt, fields } = shape
+  switch (name) {
+    case INCLUDE: {
+      const include = describeInclude(collection, components)
+      return include ? [{ name, in: 'query', ...include, ...LISTED }] : []
+    }
+    case 'limit': {
+      const cut = `${description}; more than ${maxLimit} is taken as ${maxLimit}`
+      const schema = { ...NUMBER, default: defaultLimit }
+      return [shared(name, schema, cut, `${defaultLimit}.${maxLimit}`)]
+    }
+    case 'cursor':
+      return store.pages === 'offset' ? [] : [shared(name, TEXT, description)]
+  }
+  if (value === 'time') return createdAt === undefined ? [] : [shared(name, INSTANT, description)]
+  if (value !== 'id') return [shared(name, value === 'number' ? NUMBER : TEXT, description)]
+  // A reader by it would miss items.
+  if (components.isLight || (name === 'since_id' && identity.ordered === false)) return []
   const id = fields.get(identity.name)
   const schema = id ? fieldSchema(id) : {}
-  const kind = String(schema.format ?? schema.type)
-  const after = shared('since_id', schema, 'Only items after this id', kind)
-  // A reader by it would miss items.
-  return [
-    ...(identity.ordered === false ? [] : [after]),
-    shared('max_id', schema, 'Only items up to this id', kind),
-  ]
+  return [shared(name, schema, description, String(schema.format ?? schema.type))]
 }
 
 /** Describes `where`: JSON in a text. A field of that name is a filter as all others are. */
@@ -131,20 +144,6 @@ function describeWhere(fields: Fields): QueryParameter[] {
 
 const MEMBER: JsonSchema = { type: 'object', minProperties: 1 }
 const MEMBERS: JsonSchema = { type: 'array', items: MEMBER }
-
-function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): QueryParameter[] {
-  const number = { type: 'integer', minimum: 0 }
-  const sort = 'Fields separated by commas, a minus before one that descends'
-  const limit = { ...number, default: defaultLimit }
-  const cut = `The maximum number of items; more than ${maxLimit} is taken as ${maxLimit}`
-  const cursor = shared('cursor', TEXT, 'A place in the list, from a Link header')
-  return [
-    shared('sort', TEXT, sort),
-    shared('offset', number, 'The position of the first item'),
-    shared('limit', limit, cut, `${defaultLimit}.${maxLimit}`),
-    ...(store.pages === 'offset' ? [] : [cursor]),
-  ]
-}
 
 /** Of a count: what `by` and the sums beside it may name. */
 function groupParameters(collection: CollectionDefinition): QueryParameter[] {

@@ -8,45 +8,65 @@ import type { Operator } from '../store/filter.ts'
  * `shows`: which parts of each item; `orders` them; `places`: where the page begins; `sizes` it; `bounds` the creation date or
  * the id, by its operator.
  */
-type ParameterEffect = 'shows' | 'orders' | 'places' | 'sizes' | 'bounds'
+export type ParameterEffect = 'shows' | 'orders' | 'places' | 'sizes' | 'bounds'
 
-interface ListParameter {
+/** What a value is; `names` is a list of them in one text, separated by commas. */
+type ParameterValue = 'names' | 'text' | 'number' | 'time' | 'id'
+
+interface ParameterTraits {
   readonly effect: ParameterEffect
-  /** Whether its value is a list of names in one text, separated by commas. */
-  readonly names?: true
+  readonly value: ParameterValue
   readonly operator?: Operator
+  /** What it does, for readers of OpenAPI. Of `include` that depends on the collection. */
+  readonly description?: string
 }
 
+// biome-ignore format: a table
 const PARAMETERS = {
-  fields: { effect: 'shows', names: true },
-  include: { effect: 'shows', names: true },
-  sort: { effect: 'orders', names: true },
-  offset: { effect: 'places' },
-  limit: { effect: 'sizes' },
-  cursor: { effect: 'places' },
-  since: { effect: 'bounds', operator: 'gte' },
-  until: { effect: 'bounds', operator: 'lte' },
-  since_id: { effect: 'bounds', operator: 'gt' },
-  max_id: { effect: 'bounds', operator: 'lte' },
-} as const satisfies Readonly<Record<string, ListParameter>>
+  fields: { effect: 'shows', value: 'names', description: 'The properties to return, separated by commas. Default: all' },
+  include: { effect: 'shows', value: 'names' },
+  sort: { effect: 'orders', value: 'names', description: 'Fields separated by commas, a minus before one that descends' },
+  offset: { effect: 'places', value: 'number', description: 'The position of the first item' },
+  limit: { effect: 'sizes', value: 'number', description: 'The maximum number of items' },
+  cursor: { effect: 'places', value: 'text', description: 'A place in the list, from a Link header' },
+  since: { effect: 'bounds', value: 'time', operator: 'gte', description: 'The earliest creation date' },
+  until: { effect: 'bounds', value: 'time', operator: 'lte', description: 'The latest creation date; a day to its end' },
+  since_id: { effect: 'bounds', value: 'id', operator: 'gt', description: 'Only items after this id' },
+  max_id: { effect: 'bounds', value: 'id', operator: 'lte', description: 'Only items up to this id' },
+} as const satisfies Readonly<Record<string, ParameterTraits>>
 
 export type ListParameterName = keyof typeof PARAMETERS
 
-const ENTRIES: readonly (readonly [name: string, ListParameter])[] = Object.entries(PARAMETERS)
+/** A parameter with its name. */
+export interface DeclaredParameter extends ParameterTraits {
+  readonly name: string
+}
 
-/** Lists the parameters that have one of these effects. */
+const LISTED: readonly DeclaredParameter[] = Object.entries(PARAMETERS).map(([name, each]) => ({
+  name,
+  ...each,
+}))
+
+/** Selects the parameters that have one of these effects, in the order of the table. */
+export function selectParameters(
+  ...effects: readonly ParameterEffect[]
+): readonly DeclaredParameter[] {
+  return LISTED.filter(({ effect }) => effects.includes(effect))
+}
+
+/** Lists their names. */
 export function listParameters(...effects: readonly ParameterEffect[]): ReadonlySet<string> {
-  return new Set(ENTRIES.flatMap(([name, { effect }]) => (effects.includes(effect) ? name : [])))
+  return new Set(selectParameters(...effects).map(({ name }) => name))
 }
 
 /** Parameters whose values are names in one text. */
 export const NAMES: ReadonlySet<string> = new Set(
-  ENTRIES.flatMap(([name, { names }]) => (names ? name : [])),
+  LISTED.flatMap(({ name, value }) => (value === 'names' ? name : [])),
 )
 
 /** The bounds on the creation date and on the id; a day as `until` is meant to its end (UTC). */
 export const BOUNDS: ReadonlyMap<string, Operator> = new Map(
-  ENTRIES.flatMap(([name, { operator }]) => (operator ? [[name, operator] as const] : [])),
+  LISTED.flatMap(({ name, operator }) => (operator ? [[name, operator] as const] : [])),
 )
 
 /** Parameters that name a place in the list: links name their own. */

@@ -11,6 +11,7 @@ import { authorize } from '../operations/calls/authorize.ts'
 import type { CollectionContext, RequestContext, Step } from '../operations/calls/context.ts'
 import { chooseWriteResponse } from '../operations/writes/results.ts'
 import { INCLUDE } from '../query/include.ts'
+import { NAMES } from '../query/list-parameters.ts'
 import { step, toCollectionContext } from './steps.ts'
 
 /** The step that says which operation it is, and reads what that needs of the head. */
@@ -90,9 +91,8 @@ function cleanParameters(context: CollectionContext): void {
     context.queryKey = undefined
 }
 
-/** The parameters that are lists of names. */
-const LISTS = ['fields', 'sort', INCLUDE]
-const INDEXED = /^(fields|sort|include)\[\d*\]$/
+/** `fields[]` and `fields[0]`. */
+const INDEXED = /^(\w+)\[\d*\]$/
 
 /** Joins `fields[]=a&fields[]=b` or `fields[0]=a&fields[1]=b`, as clients print a list, to `fields=a,b`. */
 function joinNames(
@@ -101,7 +101,7 @@ function joinNames(
 ): readonly Parameter[] {
   let joined = parameters
   if (!parameters.some(({ name }) => name.endsWith(']'))) return joined
-  for (const name of LISTS) {
+  for (const name of NAMES) {
     const lists = parameters.filter(each => INDEXED.exec(each.name)?.[1] === name)
     // A field of this name is a filter.
     if (lists.length === 0 || (name === INCLUDE && queryFields.has(name))) continue
