@@ -369,9 +369,11 @@ it.each([
   expect(options.filter(option => !table.includes(`\`${option}\``))).toEqual([])
 })
 
-it('names both commands of the set-up, and only those', () => {
+it('the set-up is one command for users, and one for contributors', async () => {
   const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
-  expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
+  expect(commands).toEqual(['npm install && npm start'])
+  const contributing = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8')
+  expect(contributing).toContain('\nnpm install && npm test\n')
 })
 
 it('the table of one request names every status that the source can answer, and no other', async () => {
