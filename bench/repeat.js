@@ -1,6 +1,6 @@
-// One work again and again, in process, with the least of a request and a response that our handler
-// needs: node repeat.js <work> <times> [store]. Counted by instructions.ts.
+// One work again and again, in process: node repeat.js <work> <times> [store]. Counted by instructions.ts.
 import { makeCars, pagesOf, targetOf, valuesOf } from './cars.js'
+import { createAsk, typed } from './in-process.js'
 
 const [, , work, times, store = 'memory'] = process.argv
 const { start } = await import(`./contestants/ours${store === 'memory' ? '' : `-${store}`}.js`)
@@ -13,60 +13,8 @@ const bodies = Array.from({ length: 100 }, (_, at) =>
 )
 const MERGE_PATCH = 'application/merge-patch+json'
 const prices = Array.from({ length: 99 }, (_, at) => Buffer.from(`{"price":${9000 + at}}`))
-const socket = { remoteAddress: '127.0.0.1' }
-
-class Response {
-  destroyed = false
-  headersSent = false
-  constructor(done) {
-    this.done = done
-  }
-  writeHead(status, headers) {
-    this.status = status
-    this.headers = headers
-  }
-  getHeaderNames() {
-    return []
-  }
-  write() {}
-  end() {
-    this.done(this)
-  }
-}
-
-class Request {
-  socket = socket
-  complete = true
-  readableAborted = false
-  constructor(method, url, headers, body) {
-    this.method = method
-    this.url = url
-    this.rawHeaders = ['Host', 'localhost:3000', 'Connection', 'keep-alive', ...headers]
-    this.body = undefined
-    this.rest = body ?? null
-    this.readableLength = body?.length ?? 0
-    this.readableEnded = body === undefined
-  }
-  read() {
-    const { rest } = this
-    this.rest = null
-    this.readableLength = 0
-    return rest
-  }
-  resume() {}
-}
-
-function ask(method, url, headers = [], body = undefined) {
-  return new Promise(done => {
-    const request = new Request(method, url, ['Accept', 'application/json', ...headers], body)
-    handler(request, new Response(done))
-  })
-}
-
-function send(method, url, type, body) {
-  const headers = ['Content-Type', type, 'Content-Length', String(body.length)]
-  return ask(method, url, headers, body)
-}
+const ask = createAsk(handler)
+const send = (method, url, type, body) => ask(method, url, typed(type, body), body)
 
 function pageOf(texts) {
   const targets = pagesOf(texts).map(({ color, offset }) => targetOf(color, offset))
