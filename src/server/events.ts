@@ -77,16 +77,21 @@ export function onWork(listener: (event: WorkEvent) => void): () => void {
 }
 
 function subscribe<E>(to: typeof requestChannel, listener: (event: E) => unknown): () => void {
-  const call = async (message: unknown) => {
+  const call = (message: unknown) => {
     try {
-      await listener(message as E) // each channel has one type of events
+      const result = listener(message as E) // each channel has one type of events
+      if (typeof result === 'object') Promise.resolve(result).catch(reportListener)
     } catch (error) {
-      // Thrown by a subscriber of a channel, it would end the process.
-      console.error('[rest-conventions] A listener of events failed', error)
+      reportListener(error)
     }
   }
   to.subscribe(call)
   return () => {
     to.unsubscribe(call)
   }
+}
+
+/** Thrown by a subscriber of a channel, an error would end the process. */
+function reportListener(error: unknown): void {
+  console.error('[rest-conventions] A listener of events failed', error)
 }

@@ -11,7 +11,7 @@ import { RequestContext, type Runtime, type Step } from '../operations/calls/con
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint, Lifetime } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
-import { type RequestEvent, requestChannel, responseChannel } from './events.ts'
+import { type RequestEvent, type ResponseEvent, requestChannel, responseChannel } from './events.ts'
 import { toReportedError } from './report-error.ts'
 import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError } from './respond.ts'
@@ -81,8 +81,7 @@ function beginRequest(
   } else if (document) context.route = document.route
   if (requestChannel.hasSubscribers || responseChannel.hasSubscribers) {
     context.started = performance.now()
-    // Listeners of the answer alone get an id that the answer carries.
-    requestChannel.publish(requestEvent(context))
+    if (requestChannel.hasSubscribers) requestChannel.publish(requestEvent(context))
   }
   readHead(context, query, document?.addressed)
   const { byMethod, otherwise } = match?.compiled ?? document ?? notFound
@@ -157,15 +156,20 @@ function publishResponse(
   error?: HttpError,
 ): HttpResponse {
   if (!responseChannel.hasSubscribers) return response
-  const { operation, collectionName: collection, principal, started } = context
-  responseChannel.publish({
-    ...requestEvent(context),
+  const { request, operation } = context
+  const event: ResponseEvent = {
+    id: request.id,
+    request,
+    client: request.address,
+    method: context.method,
+    route: context.route,
     status: response.status,
     operation: operation === '' ? undefined : operation,
-    collection,
-    principal,
+    collection: context.collectionName,
+    principal: context.principal,
     error,
-    duration: performance.now() - started,
-  })
+    duration: performance.now() - context.started,
+  }
+  responseChannel.publish(event)
   return response
 }

@@ -204,7 +204,8 @@ function addCommon(
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) addHeaders(headers, limitHeaders)
   // The one of a trusted proxy, or the one under which an event or a failure was reported.
-  const { knownId } = request
+  // Listeners get an id that the response carries.
+  const knownId = context.started > 0 ? request.id : request.knownId
   if (knownId !== undefined) headers.push('X-Request-Id', knownId)
   if (timings) headers.push('Server-Timing', timings.join(', '))
 }
