@@ -680,3 +680,30 @@ it('before runs for a download too, and may refuse it', async () => {
   const answer = await fetch(new Request(file_url))
   expect([answer.status, received]).toEqual([403, [id]])
 })
+
+it('checks a value again only if a hook has changed it', async () => {
+  let checks = 0
+  const text = z.string().refine(value => {
+    checks++
+    return value !== 'bad'
+  })
+  let hook = (_value: { text: string; tags: string[] }): void => {}
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ text, tags: z.array(z.string()) }),
+    store: memoryStore(),
+    hooks: { before: { create: ({ value }) => hook(value) } },
+  })
+  const api = defineApi({ collections: [things] })
+  const create = () => api.collection(things).create({ text: 'good', tags: ['a'] })
+  await create()
+  expect(checks).toBe(1)
+  hook = value => void Object.assign(value, { text: 'better' })
+  expect((await create()).text).toBe('better')
+  expect(checks).toBe(3)
+  hook = value => void Object.assign(value, { text: 'bad' })
+  await expect(create()).rejects.toMatchObject({ status: 400 })
+  // A part that a hook changes in place is no part of what was checked.
+  hook = value => void value.tags.push('b')
+  expect((await create()).tags).toEqual(['a', 'b'])
+})

@@ -43,6 +43,16 @@ export function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Copies a JSON value at every depth. */
+export function cloneJson<Value extends Json>(value: Value): Value
+export function cloneJson(value: Json): Json {
+  if (Array.isArray(value)) return value.map(cloneJson)
+  if (!isObject(value)) return value
+  const copy: Item = {}
+  for (const name of Object.keys(value)) copy[name] = cloneJson(value[name] as Json) // its own
+  return copy
+}
+
 /** Freezes a JSON value at every depth, so that no program changes what a store holds. */
 export function freezeDeep(value: unknown): void {
   if (typeof value !== 'object' || value === null) return

@@ -4,7 +4,7 @@ import { type Awaitable, freezeDeep, type Item, isObject } from '../../base/valu
 import { toWhole } from '../../model/compile/compile-views.ts'
 import type { Find, FindSql, HookContext, OperationEvent } from '../../model/types/hooks.ts'
 import { neverAborted } from '../../store/abort.ts'
-import type { Stored } from '../../store/store.ts'
+import { type Stored, throwIfAborted } from '../../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
 import { createScope } from './derive-call.ts'
 import { noteProgramError, toOuterError } from './inner-errors.ts'
@@ -121,10 +121,11 @@ export function runBefore<T>(
   if (hooks || after.has(operation) || error.length > 0) told.set(context, { values, state: {} })
   if (!hooks) return value
   const event = new OperationHookEvent(context, values, transaction, false)
-  return runEach(hooks, event, value)
+  return runEach(context, hooks, event, value)
 }
 
 async function runEach<T>(
+  { storeOptions }: OperationContext,
   hooks: readonly ((event: OperationEvent) => unknown)[],
   event: OperationEvent,
   given: T,
@@ -133,7 +134,7 @@ async function runEach<T>(
   for (const before of hooks) {
     const returned = await runHook(before, event)
     // A hook may take long: nothing more is done for a client that has gone.
-    event.signal.throwIfAborted()
+    throwIfAborted(storeOptions)
     if (!isObject(returned)) continue
     value = returned
     if (event.value !== undefined) Object.assign(event, { value })

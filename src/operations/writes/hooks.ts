@@ -3,10 +3,12 @@
 import {
   type Awaitable,
   andThen,
+  cloneJson,
   freezeDeep,
   type Item,
   isObject,
   type Json,
+  sameJson,
 } from '../../base/values.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
@@ -27,12 +29,13 @@ import type { Write, WriteState } from './write-state.ts'
 export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {
   const { call, checked, transaction } = write
   // A hook may change the value in place, and parts of it belong to the stored item, too.
-  const value = structuredClone(checked)
+  const value = cloneJson(checked)
   const returned = runBefore(call, { ...toHookValues(write), value }, value, transaction)
   return andThen(returned, result => {
     const json = toJson(result)
     // A result that is no object as JSON, such as a Date, is ignored.
-    return isObject(json) ? json : value
+    const next = isObject(json) ? json : value
+    return sameJson(next, checked) ? checked : next
   })
 }
 

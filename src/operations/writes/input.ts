@@ -257,12 +257,13 @@ export function takeChecked({ checked }: Write<'checked'>): Item {
   return checked
 }
 
-/** Checks what the hook has changed. It cannot change what the server adds. @throws HttpError 400 */
+/** Checks what the hook has changed, if it has. It cannot change what the server adds. @throws HttpError 400 */
 export function validateAgain({
   call,
   checked,
   values,
 }: Write<'checked' | 'values'>): Awaitable<Item> {
+  if (values === checked) return checked
   const { collection } = call.target
   const own = normalizeReferences(collection, omitAdded(collection, values))
   return collection.validator.patch(checked, own)
