@@ -78,10 +78,17 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   const types = options.typ?.map(normalizeType) ?? ['at+jwt', 'jwt', undefined]
   const known = createTokenCache<Principal>()
   let ready: Promise<Prepared> | undefined
+  let prepared: Prepared | undefined
   const open = () => {
-    ready ??= prepare(options)
+    ready ??= prepare(options).then(done => {
+      prepared = done
+      return done
+    })
     return ready
   }
+  // Before a token is verified: keys that come meanwhile end what was verified by others.
+  const keyOf = (token: string, baseUrl: string) =>
+    `${token}${baseUrl} ${prepared?.remote?.generation}`
 
   async function verify({ jose, keys }: Prepared, token: string, baseUrl: string) {
     try {
@@ -119,13 +126,16 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   }
 
   const needsBaseUrl = audience === undefined
-  return createBearerScheme({ ...options, needsBaseUrl, open }, async (token, baseUrl) => {
-    if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
-    const prepared = await open()
-    // Before the token is verified: keys that come meanwhile end what was verified by others.
-    const key = `${token}${baseUrl} ${prepared.remote?.generation}`
-    return known.get(key) ?? check(prepared, token, baseUrl, key)
-  })
+  return createBearerScheme(
+    { ...options, needsBaseUrl, open },
+    async (token, baseUrl) => {
+      if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
+      const opened = await open()
+      const key = keyOf(token, baseUrl)
+      return known.get(key) ?? check(opened, token, baseUrl, key)
+    },
+    (token, baseUrl) => known.get(keyOf(token, baseUrl)),
+  )
 }
 
 const RULES: Rules<BearerJwtOptions> = {

@@ -1,6 +1,7 @@
 // Bearer tokens (RFC 6750) of every kind: their syntax, the principal they name, and their cache.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
+import type { HttpRequest } from '../http/message.ts'
 import { either, FILLED_TEXT, listOf, type Rule } from '../options.ts'
 import { parseCredentials, printChallenge } from './credentials.ts'
 import type { Principal, Scheme } from './scheme.ts'
@@ -25,10 +26,15 @@ interface BearerOptions {
   readonly open?: () => Promise<unknown>
 }
 
-/** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for an invalid token. */
+/**
+ * Creates a scheme of bearer tokens.
+ * @param check throws an HttpError 401 for an invalid token.
+ * @param find finds the principal of a token that was checked before.
+ */
 export function createBearerScheme(
   { issuer, realm = 'api', needsBaseUrl = false, open }: BearerOptions,
   check: (token: string, baseUrl: string) => Promise<Principal>,
+  find?: (token: string, baseUrl: string) => Principal | undefined,
 ): Scheme {
   return {
     name: 'Bearer',
@@ -37,6 +43,12 @@ export function createBearerScheme(
     ...(open && { open }),
     needsBaseUrl,
     challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
+    ...(find && {
+      find(request: HttpRequest, baseUrl = '') {
+        const token = parseCredentials(request, 'Bearer')
+        return token === undefined ? undefined : find(token, baseUrl)
+      },
+    }),
     async authenticate(request, baseUrl = '') {
       const token = parseCredentials(request, 'Bearer')
       if (token === undefined) return undefined
@@ -106,7 +118,7 @@ const MAX_TOKENS = 10_000
  */
 export function createTokenCache<T>() {
   const known = new Map<string, { value: T; until: number }>()
-  const toKey = (token: string) => createHash('sha256').update(token).digest('base64')
+  const toKey = (token: string) => hash('sha256', token, 'base64')
   return {
     get(token: string): T | undefined {
       const key = toKey(token)

@@ -13,24 +13,38 @@ import type { RateLimit } from './rate-limit.ts'
  * @param verify returns the principal, `undefined` without credentials; throws HttpError 401 for wrong ones.
  * @throws HttpError 429, and what `verify` throws.
  */
-export async function verifyThrottled<T>(
+export function verifyThrottled<T>(
   limit: RateLimit,
   address: string,
   hasCredentials: boolean,
   verify: () => Awaitable<T | undefined>,
-): Promise<T | undefined> {
-  let login = hasCredentials ? countLogin(limit, address) : undefined
+): Awaitable<T | undefined> {
+  const login = hasCredentials ? countLogin(limit, address) : undefined
   if (login?.error) throw login.error
-  const [outcome] = await Promise.allSettled([Promise.resolve().then(verify)])
-  const isRejected = outcome.status === 'rejected'
-  const failed = isRejected && isUnauthorized(outcome.reason)
   // Without such a header most requests are anonymous: they count once they are known to be logins.
-  if (failed || (!isRejected && outcome.value !== undefined)) login ??= countLogin(limit, address)
-  if (login?.error) throw login.error
-  if (failed) await shareFailedLogin(limit, address)
-  else login?.undo()
-  if (isRejected) throw outcome.reason
-  return outcome.value
+  const succeed = (value: T | undefined) => {
+    const counted = login ?? (value === undefined ? undefined : countLogin(limit, address))
+    if (counted?.error) throw counted.error
+    counted?.undo()
+    return value
+  }
+  const fail = async (reason: unknown): Promise<never> => {
+    if (!isUnauthorized(reason)) {
+      login?.undo()
+      throw reason
+    }
+    const counted = login ?? countLogin(limit, address)
+    if (counted.error) throw counted.error
+    await shareFailedLogin(limit, address)
+    throw reason
+  }
+  let verified: Awaitable<T | undefined>
+  try {
+    verified = verify()
+  } catch (error) {
+    return fail(error)
+  }
+  return verified instanceof Promise ? verified.then(succeed, fail) : succeed(verified)
 }
 
 function isUnauthorized(error: unknown): boolean {

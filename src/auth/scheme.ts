@@ -1,4 +1,5 @@
 // Authentication: schemes turn credentials into principals (RFC 9110 §11).
+import type { Awaitable } from '../base/values.ts'
 import { AnyHttpError, type AnyIssue, type HttpError, toHttpError } from '../errors.ts'
 import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
@@ -56,6 +57,11 @@ export interface Scheme<P extends BasePrincipal = Principal> {
    * @param baseUrl the configured address of the api, without a slash at its end.
    */
   authenticate(request: HttpRequest, baseUrl?: string): Promise<P | undefined>
+  /**
+   * Finds the principal of credentials that it has checked before, at once; `undefined` where it must check them. Default: it
+   * always must.
+   */
+  find?(request: HttpRequest, baseUrl?: string): P | undefined
 }
 
 const ANYWHERE = ['Authorization', 'Cookie']
@@ -85,11 +91,21 @@ export interface Authenticated {
  * @returns `undefined` for a request without credentials.
  * @throws HttpError 401 for wrong ones, 403 for credentials sent in clear text, 503.
  */
-export async function authenticate(
+export function authenticate(
   schemes: readonly Scheme[],
   request: HttpRequest,
   baseUrl: string | undefined,
   metadata: () => string | undefined,
+): Awaitable<Authenticated | undefined> {
+  // Of a later scheme only after those before it have refused.
+  const [scheme] = schemes
+  const principal = scheme?.find?.(request, baseUrl)
+  if (scheme && principal) return { principal, scheme }
+  return tryEach(schemes, request, baseUrl, metadata)
+}
+
+async function tryEach(
+  ...[schemes, request, baseUrl, metadata]: Parameters<typeof authenticate>
 ): Promise<Authenticated | undefined> {
   let failure: FailedScheme | undefined
   for (const scheme of schemes) {

@@ -59,7 +59,7 @@ function crossOrigin(message: string): HttpError {
 }
 
 /** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 429, 503 */
-async function authenticateClient(context: RequestContext): Promise<void> {
+function authenticateClient(context: RequestContext): Awaitable<void> {
   const { api, request, base, runtime } = context
   const { schemes, baseUrl, rateLimit, credentialHeaders } = api
   const { address } = request
@@ -73,10 +73,13 @@ async function authenticateClient(context: RequestContext): Promise<void> {
   const hasCredentials = credentialHeaders.some(
     name => request.headers[name.toLowerCase()] !== undefined,
   )
-  context.authenticated = await (guarded
+  const verified = guarded
     ? verifyThrottled(guarded, addressKey(address), hasCredentials, verify)
-    : verify())
-  context.principal = context.authenticated?.principal
+    : verify()
+  return andThen(verified, authenticated => {
+    context.authenticated = authenticated
+    context.principal = authenticated?.principal
+  })
 }
 
 /**

@@ -1199,6 +1199,33 @@ describe('introspection', () => {
     expect([await serversOf(make()), await serversOf(open)]).toEqual([[ISSUER], undefined])
   })
 
+  test('a scheme finds credentials again that it has checked, unless another one comes first', async () => {
+    const asked: string[] = []
+    const makeScheme = (name: string, found: boolean): Scheme => ({
+      name,
+      challenge: () => name,
+      authenticate: async () => {
+        asked.push(name)
+        return { id: name }
+      },
+      ...(found && { find: () => ({ id: name }) }),
+    })
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ text: z.string() }),
+      store: memoryStore(),
+    })
+    for (const founds of [
+      [true, false],
+      [false, true],
+    ]) {
+      const schemes = founds.map((found, at) => makeScheme(`S${at}`, found))
+      const api = defineApi({ collections: [things], schemes })
+      expect((await api.fetch(new Request('http://cars.test/things'))).status).toBe(200)
+    }
+    expect(asked).toEqual(['S0'])
+  })
+
   test('caches the newest 10,000 tokens', async () => {
     let calls = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
