@@ -279,7 +279,7 @@ export function defineApi(options: object): unknown {
       for (const failure of failures) throw failure
       const chosen = versions
         .flatMap(({ collections }) => [...collections.values()])
-        .filter(({ shape }) => shape.identity.kind === 'text')
+        .filter(({ shape: { identity } }) => identity.kind === 'text' && !identity.parts)
       await Promise.all(chosen.map(warnOfUnaddressed))
     },
     close: async () => {

@@ -25,6 +25,7 @@ import {
 } from './model/compile/compile-field-roles.ts'
 import { compileGroups } from './model/compile/compile-groups.ts'
 import { compileHooks } from './model/compile/compile-hooks.ts'
+import { buildIdentity } from './model/compile/compile-identity.ts'
 import { compileLease } from './model/compile/compile-lease.ts'
 import { compileOperations } from './model/compile/compile-operations.ts'
 import {
@@ -57,7 +58,7 @@ import { findOperator } from './store/operators.ts'
 import { withTieBreak } from './store/selection.ts'
 import { listSetFields, uniquesOf } from './store/shapes.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
-import type { Identity, Shape } from './store/store.ts'
+import type { Shape } from './store/store.ts'
 // From there, so that declarations of programs find them by that name.
 import type { Def, DefChanges, DefInput, DefItem, Made, NoBlobs, None } from './types/index.ts'
 
@@ -217,7 +218,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const references = findReferences(options, fields)
   const owner = buildOwner(options)
   const fieldAccess = buildFieldAccess(options)
-  const roles = buildFieldRoles(options, owner, inputs, identity.name)
+  const roles = buildFieldRoles(options, owner, inputs, identity)
   if (roles) {
     checkWriteOnly(name, roles, {
       sort: sort.map(({ path }) => path.join('.')),
@@ -240,7 +241,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,
   )
   assertValid(
-    !options.putCreates || identity.kind === 'text',
+    !options.putCreates || (identity.kind === 'text' && !identity.parts),
     `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
   )
   const definition: CollectionDefinition = Object.freeze({
@@ -266,7 +267,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     store: keyedStore,
     defaultLimit,
     maxLimit,
-    sort: withTieBreak(sort, identity.name),
+    sort: withTieBreak(sort, identity.name, identity.parts),
     search: compileSearch(options, readSearchOption(options), fields),
     groups: compileGroups(options, fields),
     lease: compileLease(options, fields),
@@ -324,23 +325,7 @@ function buildShape(options: Declaration): Shape {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')
   const chosen = fieldsOf(schema, 'input').get(idField)
-  assertValid(
-    !chosen || chosen.kind === 'string',
-    `${name}: an id that clients choose must be a string; for counted ids leave it out and say id: 'integer'`,
-  )
-  assertValid(
-    !chosen || options.id !== 'integer',
-    `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
-  )
-  assertValid(
-    options.ordered !== false || options.id !== 'integer',
-    `${name}: ordered: false needs ids that need no counting; leave out id: 'integer'`,
-  )
-  const identity: Identity = {
-    name: idField,
-    kind: chosen ? 'text' : (options.id ?? 'uuid'),
-    ...(options.ordered === false && { ordered: false }),
-  }
+  const identity = buildIdentity(options, chosen, own)
   const id: Field = {
     kind: identity.kind === 'integer' ? 'integer' : 'string',
     nullable: false,
@@ -373,11 +358,17 @@ function buildShape(options: Declaration): Shape {
       return paths
     })
   const sets = compileUnique(name, fields, unique, set => toSets('unique', [set])[0] ?? [])
+  const pair = Object.keys(relation ?? {})
+  const isKey = identity.parts?.every(part => pair.includes(part))
   const shape: Shape = {
     name,
     fields,
     identity,
-    unique: [...toSets('relation', relation ? [Object.keys(relation)] : []), ...sets.unique],
+    unique: [
+      ...toSets('id', identity.parts ? [identity.parts] : []),
+      ...toSets('relation', pair.length > 0 && !isKey ? [pair] : []),
+      ...sets.unique,
+    ],
     ...(sets.partial.length > 0 && { partial: sets.partial }),
     indexes: [
       ...toSets('parents', Object.keys({ ...parents, ...relation })),

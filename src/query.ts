@@ -54,6 +54,8 @@ export interface QueryOptions {
   readonly scope?: QueryScope
   /** The name of the identifying field: the last sort key of every list. */
   readonly id: string
+  /** The fields of which the id is made, which sort in its place; absent: it is a value of its own. */
+  readonly idParts?: readonly string[] | undefined
   /** The order where the request does not say; the id is added. */
   readonly sort?: readonly SortKey[] | undefined
   /** The name of the creation date, if the items have one: for `since` and `until`. */
@@ -155,7 +157,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
   if (!fields.has(WHERE)) reserved.add(WHERE)
   if (options.scope && takesInclude(options.scope)) reserved.add(INCLUDE)
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
-  const defaultSort = withTieBreak(options.sort ?? [], id)
+  const defaultSort = withTieBreak(options.sort ?? [], id, options.idParts)
   const names = new Remembered<FilterName | InvalidName>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
   const sorts = new Remembered<ReadSort>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
 
@@ -176,7 +178,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       return { sort: defaultSort, issues }
     }
     checkSortKeys(keys, scope, issues)
-    return { sort: withTieBreak(keys, id), issues }
+    return { sort: withTieBreak(keys, id, options.idParts), issues }
   }
 
   return (parameters, issues, filters) => {

@@ -64,6 +64,7 @@ export const STORES: readonly string[] = named([
   'stores/postgres-contract',
   'stores/postgres-servers',
   'stores/refusals',
+  'stores/relations',
   'stores/program-sql',
   'stores/reuse',
   'stores/sets',

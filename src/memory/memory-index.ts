@@ -6,6 +6,7 @@ import type { Json, Scalar } from '../base/values.ts'
 import { findField, type Kind } from '../schema/fields.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
 import { type Filter, isLeaf, type Operator, type ValueFilter } from '../store/filter.ts'
+import { listIdFields } from '../store/relation-ids.ts'
 import type { SortKey } from '../store/selection.ts'
 import type { ReadOrder } from '../store/slice-items.ts'
 import type { Shape, Stored } from '../store/store.ts'
@@ -61,13 +62,16 @@ const ONE_VALUE = { fixedColumns: 1, ranges: [] }
 
 export class MemoryIndex {
   readonly #columns: readonly IndexColumn[]
+  readonly #endsWithId: boolean
   /** Each item under the first of its keys; the others are read from the item. */
   readonly #rows = new SortedList<IndexKey, Stored>()
 
   /** @param paths dotted; the id is added. */
   constructor({ fields, identity }: Shape, paths: readonly string[]) {
-    const names = [...paths.filter(path => path !== identity.name), identity.name]
-    this.#columns = names.map(name => {
+    const own = paths.filter(path => path !== identity.name)
+    const names = new Set([...own, ...listIdFields(identity)])
+    this.#endsWithId = !identity.parts
+    this.#columns = [...names].map(name => {
       const path = toPath(name)
       return { path, kind: findField(fields, path)?.kind ?? 'any' }
     })
@@ -97,8 +101,8 @@ export class MemoryIndex {
   #keyOf(row: Stored, at: number): IndexKey {
     const column = this.#columns[at]
     if (!column) return null
-    // The last column is the id.
-    const value = at === this.#columns.length - 1 ? row.id : getValue(row.item, column.path)
+    const isId = this.#endsWithId && at === this.#columns.length - 1
+    const value = isId ? row.id : getValue(row.item, column.path)
     return toKey(value, column.kind)
   }
 

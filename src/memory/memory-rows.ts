@@ -4,6 +4,7 @@ import type { Item, Json } from '../base/values.ts'
 import { UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import type { PrintedStored } from '../store/printed.ts'
+import { listIdFields } from '../store/relation-ids.ts'
 import { indexesOf } from '../store/shapes.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
 import { UniqueValues } from '../store/unique-values.ts'
@@ -89,7 +90,7 @@ export class MemoryRows implements Rows {
   create(values: Item): Stored {
     const { identity } = this.#shape
     const id = chosenId(identity, values) ?? nextId(identity, this.last, this.clock())
-    if (this.#rows.has(id)) throw new UniqueError([identity.name])
+    if (this.#rows.has(id)) throw new UniqueError(listIdFields(identity))
     const row = this.build(id, values, undefined)
     this.#claimUniques(undefined, row)
     this.#add(row)

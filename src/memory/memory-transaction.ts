@@ -8,6 +8,7 @@ import { UniqueError } from '../store/errors.ts'
 import { chosenId, nextId } from '../store/ids.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import { cutPage } from '../store/printed.ts'
+import { listIdFields } from '../store/relation-ids.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { sliceItems } from '../store/slice-items.ts'
 import {
@@ -154,7 +155,7 @@ class Overlay {
     const { shape, clock } = this.#rows
     const { identity } = shape
     const id = chosenId(identity, values) ?? nextId(identity, this.#last, clock())
-    if (this.#get(id)) throw new UniqueError([identity.name])
+    if (this.#get(id)) throw new UniqueError(listIdFields(identity))
     const row = this.#put(id, values)
     if (id !== values[identity.name]) this.#last = id
     return row

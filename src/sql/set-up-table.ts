@@ -158,6 +158,7 @@ async function lookAtTable(
   const mapping = map(catalog.folded)
   // Before the indexes: one on a missing column would be an error of the database.
   catalog.check(mapping)
+  if (mapping.parts && catalog.isTable) await requireUnique(mapping.parts, mapping, runner)
   const compared = await comparePartial(mapping, runner)
   // What is made is told of below.
   const advice = makesTable ? [] : compared
@@ -183,6 +184,21 @@ async function lookAtTable(
   const used = !hasTrigger && catalog.folded.length > 0 ? map([]) : mapping
   const kept = await readKeys(used, catalog.typeOf, runner)
   return { mapping: used, catalog, kept: kept.kept, advice: [...advice, ...kept.advice] }
+}
+
+/** @throws Error where several rows may have the same two references, which are their id. */
+async function requireUnique(
+  parts: readonly Column[],
+  { table, database }: TableMapping,
+  runner: Runner,
+): Promise<void> {
+  const names = parts.map(({ column }) => column)
+  const isUnique = sql`select ${database.hasUnique(table, names)} as found`
+  const { rows } = await runner.run(compile(database, isUnique))
+  if (isTrue(rows[0]?.found)) return
+  throw new Error(
+    `The table ${table}: its columns "${names.join('" and "')}" need a unique index on both, as they are the id. Create one`,
+  )
 }
 
 function addColumns(columns: readonly Column[], mapping: TableMapping): Fragment[] {

@@ -203,6 +203,8 @@ class SqlStore extends TableCalls implements Store {
 
   readonly attach: Required<Store>['attach'] = next => {
     const merged = this.#shape ? mergeShapes(this.#shape, next) : next
+    if (merged.identity.parts && this.#options.changes)
+      throw new TypeError(`${merged.name}: changes needs an id of one column. Leave it out`)
     // Throws a TypeError for fields that no table can hold.
     tableStatements(
       new TableMapping({ shape: merged, database: this.#sql, options: this.#options }),

@@ -7,6 +7,7 @@ import type { Group, Grouping } from '../store/groups.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { BATCH_ITEMS, toPage } from '../store/page.ts'
 import type { PrintedStored } from '../store/printed.ts'
+import { listIdFields } from '../store/relation-ids.ts'
 import { type FilterSet, matcher, type Selection } from '../store/selection.ts'
 import { mergeShapes } from '../store/shapes.ts'
 import { sliceItems } from '../store/slice-items.ts'
@@ -190,7 +191,7 @@ class ScannedRows implements Rows {
   create(values: Item): Stored {
     const { identity } = this.#shape
     const id = chosenId(identity, values) ?? nextId(identity, this.last, Date.now())
-    if (this.#rows.has(id)) throw new UniqueError([identity.name])
+    if (this.#rows.has(id)) throw new UniqueError(listIdFields(identity))
     const row = this.#build(id, values, undefined)
     if (id !== values[identity.name]) this.last = id
     return row

@@ -2,6 +2,7 @@
 // opaque versions.
 import { randomBytes } from 'node:crypto'
 import type { Item } from '../base/values.ts'
+import { printRelationId } from './relation-ids.ts'
 import type { Id, Identity } from './store.ts'
 
 const POOL_SIZE = 4096
@@ -25,8 +26,9 @@ export function createVersion(): string {
   return random(12).toString('base64url')
 }
 
-/** Finds the id that a client has chosen; `undefined` without one, or where ids are not texts. */
+/** Finds the id that a client has chosen, by itself or by its parts; `undefined` without one, or where ids are not texts. */
 export function chosenId(identity: Identity, values: Item): string | undefined {
+  if (identity.parts) return printRelationId(identity.parts, values)
   const chosen = identity.kind === 'text' ? values[identity.name] : undefined
   return typeof chosen === 'string' ? chosen : undefined
 }

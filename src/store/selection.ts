@@ -337,18 +337,23 @@ export function keyComparer(
 /**
  * Ends a sort with the id, so that no two items are equal in it; keys after an id are dropped. The id
  * takes the direction of the key before it: one index then serves the sort both ways.
+ * @param parts the fields of which the id is made, which sort in its place.
  */
-export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
+export function withTieBreak(
+  sort: readonly SortKey[],
+  id: string,
+  parts: readonly string[] = [id],
+): SortKey[] {
   const keys = new Map<string, SortKey>()
   let descending = false
   for (const key of sort) {
     const name = key.path.join('.')
-    if (keys.has(name)) continue
-    keys.set(name, key)
-    if (name === id) return [...keys.values()]
-    descending = key.descending
+    if (!keys.has(name)) descending = key.descending
+    if (name === id) break
+    if (!keys.has(name)) keys.set(name, key)
   }
-  return [...keys.values(), { path: [id], descending }]
+  for (const name of parts) if (!keys.has(name)) keys.set(name, { path: [name], descending })
+  return [...keys.values()]
 }
 
 /** The values of an item's sort keys: its place in the list, as a cursor holds it. */

@@ -58,6 +58,8 @@ export interface Identity {
   readonly kind: 'uuid' | 'integer' | 'text'
   /** Whether ids that the store makes become visible in their order; absent: they do. A store may always have it so. */
   readonly ordered?: false | undefined
+  /** The fields of which the id is made, two references; absent: it is a value of its own. See `relation-ids.ts`. */
+  readonly parts?: readonly string[] | undefined
 }
 
 /** A unique set of some items alone: those of which all conditions hold. */

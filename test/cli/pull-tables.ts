@@ -73,6 +73,12 @@ export const POSTGRES: Readonly<Record<string, string>> = {
     create table profiles (user_id int primary key references users, bio text);
     create table sessions (id text primary key, user_id int not null references users, token text not null unique, expires_at timestamptz not null);
     create table invoices (id bigserial primary key, number text not null unique, total numeric(12,2) not null check (total >= 0), state text not null default 'open' check (state in ('open', 'paid')), issued_on date not null default current_date)`,
+  social: `
+    create table users (id serial primary key, name text not null);
+    create table groups (name varchar(20) primary key);
+    create table follows (follower_id int not null references users, followee_id int not null references users, since date not null default current_date, primary key (follower_id, followee_id));
+    create table members (group_name varchar(20) not null references groups, user_id int not null references users, invited_by int references users, role text not null default 'member', created_at timestamptz not null default now(), updated_at timestamptz not null default now(), primary key (group_name, user_id));
+    create index on members (user_id)`,
   prisma: `
     create type "Role" as enum ('USER', 'ADMIN');
     create table "_prisma_migrations" (id varchar(36) primary key, checksum varchar(64) not null);

@@ -99,7 +99,7 @@ async function makeBody(name: string): Promise<Json> {
 
 /** Uses a collection. @returns what failed. */
 async function use(name: string): Promise<string[]> {
-  const { operations } = find(name)
+  const { operations, roles } = find(name)
   const failed: string[] = []
   const note = (what: string, { status, answer }: Answer, wanted: number) => {
     if (status !== wanted)
@@ -113,7 +113,7 @@ async function use(name: string): Promise<string[]> {
   const own = `${name}/${encodeURIComponent(String(created.answer.id))}`
   note('read', await ask('GET', own), 200)
   const changes = await makeBody(name)
-  const property = Object.keys(changes).find(each => each !== 'id')
+  const property = Object.keys(changes).find(each => each !== 'id' && !roles?.immutable.has(each))
   note('patch', await ask('PATCH', own, property ? { [property]: changes[property] } : {}), 200)
   note('put', await ask('PUT', own, body), 200)
   // Others may refer to it: a second one goes.

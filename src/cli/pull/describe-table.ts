@@ -9,13 +9,17 @@ import { type CollectionName, isSecret, Names, nameProperty } from './names.ts'
 import { findBounds } from './read-checks.ts'
 import type { SchemaCalls } from './schema-calls.ts'
 
+/** The names of two references that are a key. */
+export type KeyPair = readonly [string, string]
+
 /** `now` is that of a date which the server sets at create. */
 export type DescribedRole = 'readOnly' | 'writeOnly' | 'now'
 
 /** A collection to print. */
 export interface DescribedTable extends CollectionName {
   readonly table: FoundTable
-  readonly id: 'integer' | 'uuid' | 'text'
+  /** The properties of two references, where these are the key. */
+  readonly id: 'integer' | 'uuid' | 'text' | KeyPair
   readonly hasDates: boolean
   /** By property: its schema. */
   readonly properties: ReadonlyMap<string, SchemaCalls>
@@ -81,12 +85,36 @@ export function findKey(
   if (!column) {
     if (isView) return 'it has no column "id"'
     const others = key.length > 1 ? `: ${key.join(', ')}` : ''
-    return `it has no key of one column${others}. Add a column for an id`
+    return `it has no key of one column, or of two references${others}. Add a column for an id`
   }
   const kind = findKind(column, database)
   const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
   if (!isId) return `its key "${column.name}" is ${column.type}, which is no id`
   return isSecret(column.name) ? `its key "${column.name}" is a secret` : { column, kind }
+}
+
+/** Finds the two references that are the key of a table; `undefined` where it has no such key. */
+export function findPair(
+  { columns, key, indexes, references, isView }: FoundTable,
+  { served, database }: Tables,
+): KeyPair | undefined {
+  const unique = indexes.filter(each => each.unique && each.where === null)
+  const isPart = (name: string | null) => {
+    const column = columns.find(each => each.name === name)
+    const reference = references.find(each => each.columns.join() === name)
+    const target = served.get(reference?.table ?? '')
+    const isKey = !reference?.to.length || reference.to.join() === target?.column.name
+    return (
+      isKey &&
+      (column?.notNull || key.includes(String(name))) &&
+      target &&
+      column &&
+      findKind(column, database)?.kind === target.kind.kind
+    )
+  }
+  const sets = isView ? [] : [key, ...unique.map(each => each.columns)]
+  const [one, other] = sets.find(set => set.length === 2 && set.every(isPart)) ?? []
+  return one && other ? [one, other] : undefined
 }
 
 /** What is known of all tables. */
@@ -96,13 +124,18 @@ export interface Tables {
   readonly served: ReadonlyMap<string, CollectionName & TableKey>
 }
 
-/** Describes a table that has a key. */
+/**
+ * Describes a table that has a key.
+ * @param key the column of the id, or those of two references.
+ */
 export function describeTable(
   table: FoundTable,
-  named: CollectionName & TableKey,
+  named: CollectionName,
+  key: TableKey | KeyPair,
   tables: Tables,
 ): DescribedTable {
-  const { column: keyColumn, kind: keyKind } = named
+  const single = 'column' in key ? key : undefined
+  const pair: readonly string[] = 'column' in key ? [] : key
   const dates = findDates(table, tables.database)
   const bounds = findBounds(table.checks)
   const boundsOf = ({ name }: FoundColumn) => bounds.get(name.toLowerCase())
@@ -124,16 +157,15 @@ export function describeTable(
     if (own !== undefined || form !== undefined) columns.set(property, { name: own, form })
   }
   // Of a view that cannot be written all is read-only.
-  const isWritten = !table.isView || !keyColumn.generated
-  const isKeyReference = table.references.some(each => each.columns.join() === keyColumn.name)
-  take('id', keyColumn)
-  const id = findId(keyKind, isKeyReference)
-  if (id === 'text') {
-    const { schema } = describeColumn({ ...keyColumn, notNull: true, preset: undefined }, keyKind)
-    properties.set('id', schema)
-  }
+  const isWritten = !table.isView || !single?.column.generated
+  const isKeyReference = table.references.some(each => each.columns.join() === single?.column.name)
+  const toRequired = (column: FoundColumn) => ({ ...column, notNull: true, preset: undefined })
+  const kindOfId = single && findId(single.kind, isKeyReference)
+  if (single) take('id', single.column)
+  if (single && kindOfId === 'text')
+    properties.set('id', describeColumn(toRequired(single.column), single.kind).schema)
   for (const [property, column] of dates) take(property, column)
-  let takesCreates = !(isKeyReference && id === 'integer')
+  let takesCreates = !(isKeyReference && kindOfId === 'integer')
   if (!takesCreates) notes.push('Its id is the id of another table, which no create can choose.')
   for (const column of table.columns) {
     if (propertyOf.has(column.name) || column.name === '') continue
@@ -146,7 +178,8 @@ export function describeTable(
     }
     const property = nameProperty(column.name, names)
     take(property, column)
-    const described = describeColumn(column, kind, boundsOf(column), !table.isView)
+    const own = pair.includes(column.name) ? toRequired(column) : column
+    const described = describeColumn(own, kind, boundsOf(column), !table.isView)
     properties.set(property, described.schema)
     if (isHidden) fields.set(property, 'writeOnly')
     else if (kind.kind === 'date-time' && isUnset(column) && isWritten) fields.set(property, 'now')
@@ -155,14 +188,16 @@ export function describeTable(
   const listed = { table, propertyOf, fields, kinds }
   // The store makes the other ids: they are no fields of the schema.
   const references = listReferences(listed, tables).filter(
-    ({ property }) => property !== 'id' || id === 'text',
+    ({ property }) => property !== 'id' || kindOfId === 'text',
   )
+  const [one = '', other = ''] = pair.map(each => propertyOf.get(each) ?? '')
+  const id = kindOfId ?? ([one, other] as const)
   return {
     ...{ name: named.name, itemName: named.itemName },
     ...{ table, id, properties, columns, fields, references },
     isLocal: [...propertyOf.keys()].some(each => kinds.get(each)?.isLocal),
     hasDates: dates.size > 0,
-    ...listIndexes(listed, references, notes),
+    ...listIndexes(listed, references, id, notes),
     operations: table.isView
       ? ['list', 'count', 'read']
       : takesCreates
@@ -241,6 +276,7 @@ function listReferences(
 function listIndexes(
   listed: ListedTable,
   references: readonly DescribedReference[],
+  id: DescribedTable['id'],
   notes: string[],
 ) {
   const { table, propertyOf, fields, kinds } = listed
@@ -266,7 +302,8 @@ function listIndexes(
     const isKey =
       set.length === 1 &&
       (set[0] === 'id' || references.some(({ property }) => property === set[0]))
-    if (!isPlain || where !== null || set.join() === 'id') continue
+    const isId = set.join() === 'id' || [...set].sort().join() === [id].flat().sort().join()
+    if (!isPlain || where !== null || isId) continue
     if (isUnique && !isWhole(set)) unique.push(set)
     else if (!isKey && !indexes.some(has(set)) && !isWhole(set)) indexes.push(set)
   }
@@ -296,4 +333,10 @@ function describeWhere(
 function findDefinition(text: string | null): string | undefined {
   const from = text?.indexOf('(') ?? -1
   return from < 0 ? undefined : text?.slice(from)
+}
+
+/** Finds the references that are the key, if each is to another collection. */
+export function findRelation({ id, references }: DescribedTable): readonly DescribedReference[] {
+  const pair = references.filter(({ property }) => typeof id !== 'string' && id.includes(property))
+  return pair[0]?.collection === pair[1]?.collection ? [] : pair
 }

@@ -5,6 +5,7 @@ import {
   type DescribedTable,
   describeTable,
   findKey,
+  findPair,
   type LeftOut,
   type Tables,
 } from './describe-table.ts'
@@ -23,7 +24,7 @@ export function describeTables(
   database: CatalogConnection['database'],
 ): { readonly described: readonly DescribedTable[]; readonly leftOut: readonly LeftOut[] } {
   const names = new Names()
-  const leftOut: LeftOut[] = []
+  const unnamed: LeftOut[] = []
   const served = new Map<
     string,
     Tables['served'] extends ReadonlyMap<string, infer T> ? T : never
@@ -34,12 +35,22 @@ export function describeTables(
     const key = INTERNAL.test(own)
       ? 'other programs keep their state there'
       : findKey(table, database)
-    if (typeof key === 'string') leftOut.push({ table, reason: key })
+    if (typeof key === 'string') unnamed.push({ table, reason: key })
     else served.set(table.name, { ...nameCollection(own, names), ...key })
+  }
+  const known = { database, served }
+  const leftOut: LeftOut[] = []
+  const links = new Map<string, DescribedTable>()
+  for (const each of unnamed) {
+    const { table } = each
+    const own = table.name.replace(/^.*\./, '')
+    const pair = INTERNAL.test(own) ? undefined : findPair(table, known)
+    if (pair) links.set(table.name, describeTable(table, nameCollection(own, names), pair, known))
+    else leftOut.push(each)
   }
   const described = tables.flatMap(table => {
     const named = served.get(table.name)
-    return named ? [describeTable(table, named, { database, served })] : []
+    return (named ? describeTable(table, named, named, known) : links.get(table.name)) ?? []
   })
   return { described, leftOut }
 }

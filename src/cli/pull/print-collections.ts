@@ -3,11 +3,13 @@ import type { Scalar } from '../../base/values.ts'
 import { readDeclared } from '../../sql/table/column-types.ts'
 import { printName, printNote, printQuoted } from '../output/source-text.ts'
 import type { CatalogConnection } from './connect.ts'
-import type {
-  DescribedMapping,
-  DescribedRole,
-  DescribedSet,
-  DescribedTable,
+import {
+  type DescribedMapping,
+  type DescribedReference,
+  type DescribedRole,
+  type DescribedSet,
+  type DescribedTable,
+  findRelation,
 } from './describe-table.ts'
 import { describeTables } from './describe-tables.ts'
 import type { FoundTable } from './found-tables.ts'
@@ -84,7 +86,8 @@ ${table}`
 }
 
 function printCollection(described: DescribedTable): string {
-  const { name, itemName, table, columns, id, properties, operations } = described
+  const { name, itemName, table, columns, id, properties, operations, references } = described
+  const pair = findRelation(described)
   const schema = [...properties].map(
     ([property, calls]) => `    ${printName(property)}: ${printSchema(calls)},\n`,
   )
@@ -101,11 +104,15 @@ function printCollection(described: DescribedTable): string {
     ['description', table.comment !== undefined && printQuoted(table.comment)],
     ['schema', schema.length > 0 ? `z.object({\n${schema.join('')}  })` : 'z.object({})'],
     ['store', `table(${store.join(', ')})`],
-    ['id', id === 'integer' && "'integer'"],
+    [
+      'id',
+      id === 'integer' ? "'integer'" : typeof id !== 'string' && printList(id.map(printQuoted)),
+    ],
     ['ordered', id === 'uuid' && 'false'],
     ['timestamps', !described.hasDates && 'false'],
     ['operations', operations && printList(operations.map(printQuoted))],
-    ['references', printReferences(described)],
+    ['relation', printReferences(pair)],
+    ['references', printReferences(references.filter(each => !pair.includes(each)))],
     ['unique', printSets(described.unique)],
     ['indexes', printSets(described.indexes)],
     ['fields', fields.length > 0 && printObject(fields)],
@@ -139,7 +146,7 @@ function printNotes({ notes, references, table, leftOut }: DescribedTable): stri
   return [...own, ...notes, ...others].map(note => printNote(note)).join('')
 }
 
-function printReferences({ references }: DescribedTable): string | false {
+function printReferences(references: readonly DescribedReference[]): string | false {
   const parts = references.map(({ property, collection, onDelete }) => {
     const cascade = `{ collection: ${printQuoted(collection)}, onDelete: 'cascade' }`
     return `${printName(property)}: ${onDelete === 'cascade' ? cascade : printQuoted(collection)}`

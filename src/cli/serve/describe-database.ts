@@ -4,7 +4,7 @@ import { defineCollection } from '../../collection.ts'
 import type { Operation } from '../../model/types/operation.ts'
 import { sqlStore } from '../../sql/sql-store.ts'
 import { CommandError } from '../output/command-error.ts'
-import type { DescribedTable } from '../pull/describe-table.ts'
+import { type DescribedTable, findRelation } from '../pull/describe-table.ts'
 import { describeTables } from '../pull/describe-tables.ts'
 import { readCatalog } from '../pull/pull.ts'
 import { isList, type SchemaCalls } from '../pull/schema-calls.ts'
@@ -79,10 +79,18 @@ function define(
     property,
     role === 'now' ? { readOnly: () => new Date().toISOString() } : role,
   ])
-  const references = described.references.map(({ property, collection, onDelete }) => [
-    property,
-    { collection, onDelete: onDelete === 'cascade' && isWritten ? onDelete : undefined },
-  ])
+  const pair = findRelation(described)
+  const others = described.references.filter(each => !pair.includes(each))
+  const toReferences = (all: typeof pair) =>
+    Object.fromEntries(
+      all.map(({ property, collection, onDelete }) => [
+        property,
+        {
+          collection,
+          ...(onDelete === 'cascade' && isWritten && { onDelete: 'cascade' as const }),
+        },
+      ]),
+    )
   return defineCollection({
     ...{ name, itemName, unique, indexes, description: table.comment },
     schema: z.object(Object.fromEntries(shape)),
@@ -91,11 +99,12 @@ function define(
       create: isWritten ? 'records' : false,
       ...(described.isLocal && { timezone: 'UTC' }),
     }),
-    ...(id === 'integer' && { id }),
+    ...((id === 'integer' || typeof id !== 'string') && { id }),
     ...(id === 'uuid' && { ordered: false }),
     timestamps: described.hasDates,
     operations: operations.filter(each => isWritten || READS.includes(each)),
-    references: Object.fromEntries(references),
+    ...(pair.length > 0 && { relation: toReferences(pair) }),
+    references: toReferences(others),
     fields: Object.fromEntries(roles),
   })
 }

@@ -68,12 +68,21 @@ const TIMESTAMPS: Rule = {
   },
 }
 
+const FIELD_NAMES = rule.listOf(rule.TEXT)
+const ID: Rule = {
+  wanted:
+    '"uuid", "integer", or the two references that are the key of a link table, such as ["post_id", "tag_id"]; any other table needs one column for an id, or a view that has one',
+  fits: value =>
+    /^(?:uuid|integer)$/.test(String(value)) ||
+    (FIELD_NAMES.fits(value) && Object(value).length === 2),
+}
+
 export const COLLECTION_RULES: Rules<Declaration> = {
   name: rule.needed(rule.TEXT),
   schema: rule.needed(SCHEMA),
   store: rule.needed(STORE),
   itemName: rule.TEXT,
-  id: rule.oneOf('uuid', 'integer'),
+  id: ID,
   idField: rule.oneOf('id', 'identifier'),
   ordered: rule.BOOLEAN,
   timestamps: TIMESTAMPS,

@@ -7,7 +7,7 @@ import * as rules from '../../options.ts'
 import { assertValid, checkOptions, type Rules } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
-import type { Store } from '../../store/store.ts'
+import type { Identity, Store } from '../../store/store.ts'
 import type { Declaration } from '../types/declaration.ts'
 import type { CollectionDefinition, VersionDefinition } from '../types/definition.ts'
 import type {
@@ -59,18 +59,18 @@ export function buildOwner({ name, owner }: Declaration): OwnerOptions | undefin
 /**
  * Builds the roles of a collection's properties; `undefined` where none has one.
  * @param inputs the properties of the schema, as it takes them.
- * @param id the name of the identifying property.
+ * @param identity its parts are immutable.
  * @throws TypeError for a name that is not a property, and for a property that cannot have its role.
  */
 export function buildFieldRoles(
   { name, fields = {} }: Declaration,
   owner: OwnerOptions | undefined,
   inputs: Fields,
-  id: string,
+  { name: id, parts }: Identity,
 ): FieldRoles | undefined {
   const readOnly = new Map<string, ReadOnlyField>()
   const writeOnly = new Set<string>()
-  const immutable = new Set<string>()
+  const immutable = new Set(parts)
   const properties = omitFields(inputs, new Set([id]))
   const requireProperty = (option: string, property: string): Field => {
     const field = properties.get(property)

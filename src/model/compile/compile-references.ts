@@ -107,7 +107,11 @@ function relateField(
   field: Field,
   parent: CollectionDefinition,
 ): Field {
-  const { kind } = parent.shape.identity
+  const { kind, parts } = parent.shape.identity
+  assertValid(
+    !parts,
+    `${name}: "${property}" cannot hold an id of ${parent.name}, which is made of two columns. Give ${parent.name} an id of its own`,
+  )
   const [wanted, what] =
     kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a string']
   const own = field.kind === 'integer' ? 'z.int()' : 'z.string()'

@@ -218,8 +218,11 @@ export interface CollectionOptions<
   readonly name: N
   /** An object schema without the properties that the server adds. With a text property for the id, clients choose ids. */
   readonly schema: S
-  /** The ids that the store makes: UUIDv7 (default) or whole numbers from 1. */
-  readonly id?: I | undefined
+  /**
+   * The ids that the store makes: UUIDv7 (default) or whole numbers from 1. Or the two references that are the key of a link
+   * table, `['post_id', 'tag_id']`: its ids are strings such as `3~7`.
+   */
+  readonly id?: I | readonly [NoInfer<FieldOf<S>>, NoInfer<FieldOf<S>>] | undefined
   readonly idField?: Key | undefined
   /**
    * Whether items have `created_at` and `updated_at`, or the names of those that they have: `{ created: 'createdAt',

@@ -35,6 +35,7 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
       fields: queryFields,
       scope: findProgramScope(collection),
       id: shape.identity.name,
+      idParts: shape.identity.parts,
       sort,
       limits: LIMITS,
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),

@@ -133,7 +133,10 @@ export async function sweepBlobs(
   const held = new Set<string>()
   for (const collection of collections) {
     const { store, shape, contents } = findCollectionDefinition(collection)
-    const everything = { where: [], sort: withTieBreak([], shape.identity.name) }
+    const everything = {
+      where: [],
+      sort: withTieBreak([], shape.identity.name, shape.identity.parts),
+    }
     for await (const batch of store.stream(everything))
       for (const { item } of batch)
         for (const { key } of listContents(contents, item)) held.add(key)

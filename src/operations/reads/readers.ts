@@ -97,6 +97,7 @@ function buildReaders(
     selectable: collection.selectableFields,
     scope,
     id: shape.identity.name,
+    idParts: shape.identity.parts,
     sort: collection.sort,
     limits: api.limits,
     ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),

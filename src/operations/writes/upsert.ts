@@ -132,7 +132,7 @@ const compileSteps = memoize((collection: CollectionDefinition) => {
 async function findByKey(call: OperationContext, key: Key): Promise<Stored | undefined> {
   const where = [...buildReachFilters(call), ...key]
   const { collection } = call.target
-  const sort = withTieBreak([], collection.shape.identity.name)
+  const sort = withTieBreak([], collection.shape.identity.name, collection.shape.identity.parts)
   const page = await call.storeOf(collection).list({ where, sort }, ONE, 'none', call.listOptions)
   return page.items[0]
 }

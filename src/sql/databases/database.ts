@@ -28,7 +28,8 @@ export interface ForeignKey extends KeyTarget {
 /** The columns of a table whose rows have versions. */
 export interface VersionedRow {
   readonly table: string
-  readonly id: string
+  /** The columns that name a row. */
+  readonly ids: readonly string[]
   readonly version: string
   /** The time of the last write, where rows have one. */
   readonly updated: string | undefined
@@ -211,6 +212,8 @@ export interface SqlDatabase extends PlaceholderStyle {
    * @param deferred whether one counts too that is checked at the commit.
    */
   hasKey(table: string, column: string, target: KeyTarget, deferred?: boolean): Fragment
+  /** The condition that some columns of a table together are unique, whether values are null or not. */
+  hasUnique(table: string, columns: readonly string[]): Fragment
   /** Whether foreign keys are enforced on the connection. */
   readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */

@@ -188,6 +188,9 @@ const base: SqlDatabase = {
       and k.conrelid = to_regclass(${quoteTable(table)}) and k.conkey = ${attribute('k.conrelid', column)}
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
+  hasUnique: (table, columns) =>
+    sql`exists (select 1 from pg_index as i where i.indrelid = to_regclass(${quoteTable(table)}) and i.indisunique and i.indisvalid and i.indpred is null
+      and (select json_agg(a.attname order by a.attname) from pg_attribute as a where a.attrelid = i.indrelid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))::jsonb = ${JSON.stringify([...columns].sort())}::jsonb)`,
   nextDate(now, before, native) {
     if (!native) {
       const date = base.nextDate(now, sql`${before}::timestamptz`, true)

@@ -90,10 +90,17 @@ export const sqlite: SqlDatabase = {
       and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
       and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
   },
-  renewVersion({ table, id, version, updated, instant, folded, sign }) {
+  hasUnique(table, columns) {
+    const [name = '', schema = 'main'] = table.split('.').reverse()
+    const named = JSON.stringify(columns.map(each => each.toLowerCase()).sort())
+    return sql`exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial
+      and (select json_group_array(n) from (select lower(i.name) as n from pragma_index_info(l.name, ${schema}) as i order by 1)) = ${named})`
+  },
+  renewVersion({ table, ids, version, updated, instant, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()
     const name = `${own}_renew_version`
     const isSame = (column: string) => sql`new.${sql.id(column)} is old.${sql.id(column)}`
+    const isRow = (column: string) => sql`${sql.id(column)} is new.${sql.id(column)}`
     const isRenewed = isSame(version)
     /** Sets a column of a row whose version is renewed. */
     const renew = (column: string, value: Fragment) =>
@@ -117,7 +124,7 @@ export const sqlite: SqlDatabase = {
       const next = instant ? instant.write(toTime(instant.read(before))) : toTime(before)
       const time = updated === undefined ? [] : [renew(updated, next)]
       const set = [renew(version, sql`lower(hex(randomblob(12)))`), ...time, ...empty]
-      return sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.id(id)} is new.${sql.id(id)}; end`
+      return sql`${sql.id(name)} after update on ${sql.id(own)} for each row when ${isOfOthers} begin update ${sql.id(own)} set ${sql.join(set)} where ${sql.join(ids.map(isRow), ' and ')}; end`
     }
     const rest = print(before => sqlite.nextDate(clock, before, false))
     const earlier = print(() => clock)

@@ -18,7 +18,7 @@ import {
 } from '../session/runner.ts'
 import { type Column, decodeId } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { bySize, inParts, repeat } from './by-size.ts'
+import { bySize, inParts } from './by-size.ts'
 import { type IdempotencyRecords, keepWritten } from './idempotency.ts'
 import {
   buildInsertMany,
@@ -95,7 +95,7 @@ export class Creates {
     { isExact, insertsAll, mayKeep, changesLater, sequence }: InsertRules,
     clock: () => number,
   ) {
-    const { database, id, all, from, idValue } = mapping
+    const { database, id, all, from } = mapping
     this.#mapping = mapping
     this.#records = records
     this.#clock = clock
@@ -106,11 +106,11 @@ export class Creates {
     // An existing table may store other values than it gets.
     this.#returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : all
     this.#returns = !isExact || !database.serial
-    this.#find = compile(database, sql`select ${all} from ${from} where ${id.ref} = ${idValue}`)
+    this.#find = compile(database, sql`select ${all} from ${from} where ${mapping.isRow}`)
     if (changesLater) {
       this.#findAll = bySize(
         database,
-        size => sql`select ${all} from ${from} where ${id.ref} in (${repeat(idValue, size)})`,
+        size => sql`select ${all} from ${from} where ${mapping.isOneOf(size)}`,
       )
     }
     this.#lastId = new LastId(mapping, sequence)
@@ -297,7 +297,7 @@ export class Creates {
     if (!this.#returns && count === BigInt(rows.length)) return rows.map(row => [row, undefined])
     if (only && returned.length === 0) {
       if (isTaken) throw new UniqueError([id.name])
-      returned.push(await this.#requireRow(only.item[id.name], runner))
+      returned.push(await this.#requireRow(this.#keyOf(only.item), runner))
     }
     return rows.map((row, at) => {
       const found = returned[at]
@@ -310,9 +310,14 @@ export class Creates {
 
   /** Whether a row with the id that a client chose stands there, which is not to be taken for the new one. */
   async #isTaken({ item, values }: NewRow, runner: Runner): Promise<boolean> {
-    const { id, shape } = this.#mapping
+    const { shape } = this.#mapping
     if (chosenId(shape.identity, values) === undefined) return false
-    return (await runner.run(this.#find, [item[id.name]])).rows.length > 0
+    return (await runner.run(this.#find, [this.#keyOf(item)])).rows.length > 0
+  }
+
+  /** The id of an item, as it is bound. */
+  #keyOf(item: Item): Id | null | undefined {
+    return this.#mapping.encodeId(item[this.#mapping.id.name] as Id) // no id is of another type
   }
 
   /** Finds the insert of so many rows. */
@@ -337,7 +342,7 @@ export class Creates {
   ): Promise<ReadonlyMap<unknown, Row> | undefined> {
     if (!this.#findAll || inserted.length === 0) return undefined
     const { id } = this.#mapping
-    const ids = inserted.map(([, row]) => row?.[id.read])
+    const ids = inserted.map(([, row]) => row && this.#mapping.encodeId(decodeId(row, id)))
     const { rows } = await this.#findAll(runner, ids)
     return new Map(rows.map(row => [row[id.read], row]))
   }

@@ -4,17 +4,19 @@ import type { Id, Stored, StoreOptions } from '../../store/store.ts'
 import { sql } from '../databases/sql-text.ts'
 import { compile, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { bySize, repeat } from './by-size.ts'
+import { bySize } from './by-size.ts'
 
 const NO_ROWS = { rows: [] }
 
 /** Builds the functions that find rows by their ids. */
 export function buildFinder(mapping: TableMapping) {
-  const { database, table, all, from, id, idValue } = mapping
-  const isOneOf = (size: number) => sql`${id.ref} in (${repeat(idValue, size)})`
+  const { database, table, all, from, isRow } = mapping
   /** Parameters: `[id]`. */
-  const findOne = compile(database, sql`select ${all} from ${from} where ${id.ref} = ${idValue}`)
-  const find = bySize(database, size => sql`select ${all} from ${from} where ${isOneOf(size)}`)
+  const findOne = compile(database, sql`select ${all} from ${from} where ${isRow}`)
+  const find = bySize(
+    database,
+    size => sql`select ${all} from ${from} where ${mapping.isOneOf(size)}`,
+  )
   async function select(keys: readonly unknown[], statement: typeof find, runner: Runner) {
     const { rows } = await statement(runner, keys)
     return rows.map(row => mapping.decode(row))

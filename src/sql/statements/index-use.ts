@@ -1,6 +1,7 @@
 // What the indexes of a table do for filters and a sort.
 
 import { type Filter, type FilterLeaf, isLeaf, toConjunction } from '../../store/filter.ts'
+import { listIdFields } from '../../store/relation-ids.ts'
 import type { Selection, SortKey } from '../../store/selection.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { RowFilters } from './list-statements.ts'
@@ -24,7 +25,7 @@ export function hasIndexFor(
 export function listIndexes({ shape, indexes }: TableMapping): (readonly string[])[] {
   // One of some rows serves no list of all.
   const whole = indexes.filter(({ where }) => !where)
-  return [[shape.identity.name], ...whole.map(({ paths }) => paths)]
+  return [listIdFields(shape.identity), ...whole.map(({ paths }) => paths)]
 }
 
 /** What an index does for some filters and a sort. */

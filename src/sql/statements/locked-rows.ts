@@ -6,7 +6,7 @@ import type { ItemVersion, Stored } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import type { Row, Runner } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { bySize, repeat } from './by-size.ts'
+import { bySize } from './by-size.ts'
 
 type RowStatement = ReturnType<typeof bySize>
 
@@ -36,21 +36,23 @@ export class LockedRows {
 
   /** @param unserved the columns of the table that the mapping does not have. */
   constructor(mapping: TableMapping, unserved: readonly string[]) {
-    const { database, all, from, id, idValue } = mapping
+    const { database, all, from } = mapping
     this.#mapping = mapping
     this.#others = unserved.map((_, at) => `rest_other_${at}`)
     const others = unserved.map(
       (column, at) => sql`${database.print(sql.id(column))} as ${sql.id(`rest_other_${at}`)}`,
     )
     const whole = sql.join([all, ...others])
-    const isOneOf = (size: number) => sql`${id.ref} in (${repeat(idValue, size)})`
     const find = (columns: Fragment, lock: Fragment) =>
-      bySize(database, size => sql`select ${columns} from ${from} where ${isOneOf(size)}${lock}`)
+      bySize(
+        database,
+        size => sql`select ${columns} from ${from} where ${mapping.isOneOf(size)}${lock}`,
+      )
     this.#lock = find(all, database.forUpdate)
     this.#lockWhole = find(whole, database.forUpdate)
     this.#findWhole = find(whole, sql``)
     const remove = (returning: Fragment) =>
-      bySize(database, size => sql`delete from ${from} where ${isOneOf(size)}${returning}`)
+      bySize(database, size => sql`delete from ${from} where ${mapping.isOneOf(size)}${returning}`)
     this.#remove = remove(sql``)
     this.#removeAndTell = remove(sql` returning ${all}`)
   }

@@ -29,11 +29,11 @@ export class RowAccess {
     changesLater: boolean,
     clock: () => number,
   ) {
-    const { database, from, all, versionColumn, changing, id, idValue, created, updated } = mapping
+    const { database, from, all, versionColumn, changing, id, created, updated } = mapping
     this.#mapping = mapping
     this.#locked = locked
     this.#clock = clock
-    this.#isRow = sql`${id.ref} = ${idValue}`
+    this.#isRow = mapping.isRow
     const isAtVersion =
       versionColumn === undefined
         ? this.#isRow

@@ -5,6 +5,8 @@ import { takeTurn } from '../../base/turns.ts'
 import type { Item, Scalar } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
+import { chosenId } from '../../store/ids.ts'
+import { listIdFields } from '../../store/relation-ids.ts'
 import { splitWords } from '../../store/search.ts'
 import {
   comparer,
@@ -180,7 +182,9 @@ export class TableWalk {
       best = best.slice(0, wanted)
       return false
     })
-    return best.slice(offset).map(item => item[shape.identity.name] as Id) // a sort ends with the id
+    const { identity } = shape
+    const toId = (item: Item) => (chosenId(identity, item) ?? item[identity.name]) as Id // a sort ends with the id
+    return best.slice(offset).map(toId)
   }
 
   /** Waits for a turn, and decides whether a list or a count that no index serves has to walk. */
@@ -211,7 +215,7 @@ export class TableWalk {
   /** Plans the shortest walk: in the order of the sort, which may end early, else in one that no write changes. */
   #plan(wanted: Wanted, backward: boolean): WalkPlan {
     const { identity, createdAt } = this.#mapping.shape
-    const byId = [{ path: [identity.name], descending: false }]
+    const byId = listIdFields(identity).map(name => ({ path: [name], descending: false }))
     const { sort } = wanted
     const where = toConjunction(wanted.where)
     // A sort key that may be null continues in two ranges, which one walk cannot follow.

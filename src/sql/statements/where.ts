@@ -14,6 +14,7 @@ import {
   toConjunction,
   type Within,
 } from '../../store/filter.ts'
+import { filterByParts } from '../../store/relation-ids.ts'
 import { foldText, lowerAscii, splitWords } from '../../store/search.ts'
 import { type FilterSet, parseLike, type Search } from '../../store/selection.ts'
 import type { Id } from '../../store/store.ts'
@@ -83,6 +84,12 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
 
 function leafCondition(filter: FilterLeaf, mapping: TableMapping): Fragment {
   const { path, operator, values } = filter
+  const { shape } = mapping
+  const { name, parts } = shape.identity
+  if (parts && path.join('.') === name && (operator === 'in' || operator === 'nin')) {
+    const one = filterByParts(parts, values, shape.fields)
+    return filterCondition(operator === 'in' ? one : { operator: 'not', filter: one }, mapping)
+  }
   const expression = mapping.find(path)
   if (operator === 'within') return withinCondition(expression, filter.within)
   const { json, column, list } = expression

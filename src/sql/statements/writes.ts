@@ -50,13 +50,13 @@ export class Writes {
     const isAtVersion = version ? sql` and ${version} = ${PLACEHOLDER}` : sql``
     this.#removeOne = compile(
       database,
-      sql`delete from ${from} where ${id.ref} = ${idValue}${isAtVersion}`,
+      sql`delete from ${from} where ${parts.mapping.isRow}${isAtVersion}`,
     )
     // The ids alone too: by the pairs PostgreSQL may read, and lock, the whole table.
     this.#removeAll = bySize(
       database,
       size =>
-        sql`delete from ${from} where ${id.ref} in (${repeat(idValue, size)}) and (${id.ref}, ${version ?? sql``}) in (values ${repeat(sql`(${idValue}, ${PLACEHOLDER})`, size)})`,
+        sql`delete from ${from} where ${parts.mapping.isOneOf(size)} and (${id.ref}, ${version ?? sql``}) in (values ${repeat(sql`(${idValue}, ${PLACEHOLDER})`, size)})`,
     )
   }
 

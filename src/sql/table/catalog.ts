@@ -29,8 +29,8 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
   const find = (column: string) => findRow(column, rows)
   const isTable = isTrue(first?.is_table)
   /** Finds the columns that the table lacks. A temporary table of SQLite is not in the catalog: it is not checked. */
-  const findMissing = ({ columns }: TableMapping) =>
-    first ? columns.filter(({ column }) => !find(column)) : []
+  const findMissing = ({ stored }: TableMapping) =>
+    first ? stored.filter(({ column }) => !find(column)) : []
   /** Whether the database may keep a write out or make another one of it: by a trigger, a rule, a policy, a view. */
   const mayAlter = (mapping: TableMapping, by: Fired) =>
     !isTable || listFired(first, mapping).includes(by)
@@ -68,8 +68,8 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
      * @param by the writes that it is about: triggers of others do not count.
      */
     isExact(mapping: TableMapping, by: Fired): boolean {
-      const { columns, versionColumn, id } = mapping
-      if (versionColumn === undefined || mayAlter(mapping, by)) return false
+      const { columns, versionColumn, id, parts } = mapping
+      if (versionColumn === undefined || parts || mayAlter(mapping, by)) return false
       const written = by === 'insert' ? 'created' : 'changed'
       const keeps = (column: string, as: ColumnType, native?: NativeType) =>
         native ? native.exact === true : database.keepsExactly(String(find(column)?.type), as)
@@ -199,11 +199,11 @@ function findRow(column: string, rows: readonly Row[]): Row | undefined {
 }
 
 function findTableIssues(
-  { columns, versionColumn, id, database }: TableMapping,
+  { stored, versionColumn, id, parts, database }: TableMapping,
   find: (column: string) => Row | undefined,
 ): string[] {
-  const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
-  const key = find(id.column)
+  const issues = stored.flatMap(column => findIssues(column, find(column.column), database))
+  const key = parts ? undefined : find(id.column)
   if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
     issues.push(
       `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,

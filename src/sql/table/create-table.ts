@@ -57,6 +57,8 @@ export function planTables(mapping: TableMapping): TablePlan[] {
   if (versionColumn !== undefined) {
     columns.push(sql`${sql.id(versionColumn)} ${sql.raw(text)} not null`)
   }
+  if (mapping.parts)
+    columns.push(sql`primary key (${sql.join(mapping.parts.map(each => each.ref))})`)
   return [
     {
       table,
@@ -103,7 +105,7 @@ function foldedIndexes({ folded, table, from, id, database }: TableMapping): Fra
 /** Lists the columns that searches want and a table lacks. */
 export function listUnfolded(mapping: TableMapping): Column[] {
   const { shape, columns, database, versionColumn } = mapping
-  if (versionColumn === undefined) return []
+  if (versionColumn === undefined || shape.identity.parts) return []
   return listFolded(shape, columns, database).filter(
     ({ folds = [] }) => shape.search?.includes(folds.join('.')) && !mapping.findFolded(folds),
   )

@@ -1,5 +1,6 @@
 // The indexes of a table: their names, and the columns or expressions in them.
 import type { ValueFilter } from '../../store/filter.ts'
+import { listIdFields } from '../../store/relation-ids.ts'
 import { indexesOf, uniquesOf } from '../../store/shapes.ts'
 import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
@@ -33,8 +34,12 @@ export function buildIndexes(
     where(where: readonly ValueFilter[]): Fragment
   },
 ): TableIndex[] {
-  const id = shape.identity.name
-  const unique = uniquesOf(shape).map(({ fields, where }) => ({
+  const { parts: key } = shape.identity
+  const ids = listIdFields(shape.identity)
+  // The key of a relation is an index already.
+  const isNew = (set: readonly string[]) => !key || set.join() !== key.join()
+  const wanted = uniquesOf(shape).filter(({ fields, where }) => where.length > 0 || isNew(fields))
+  const unique = wanted.map(({ fields, where }) => ({
     unique: true,
     name: shorten(
       `${table}_unique_${[...fields, ...where.map(nameFilter)].join('_')}`,
@@ -48,8 +53,9 @@ export function buildIndexes(
     }),
     ...(where.length > 0 && { where: build.where(where) }),
   }))
-  const by = indexesOf(shape).map(fields => {
-    const paths = fields.includes(id) ? fields : [...fields, id]
+  const sets = indexesOf(shape).filter(fields => isNew([...new Set([...fields, ...ids])]))
+  const by = sets.map(fields => {
+    const paths = [...new Set([...fields, ...ids])]
     const parts = paths.map(path => {
       const { column, order, nullable, native, equal, alike } = build.express(path)
       // The column itself, unless it is compared as an expression, such as a date-time as an instant.

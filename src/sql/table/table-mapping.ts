@@ -1,11 +1,9 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
-import { createHash } from 'node:crypto'
 import { emitWarning } from 'node:process'
-import { printJson } from '../../base/exact-numbers.ts'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
-import { listPaths } from '../../schema/fields.ts'
 import { createVersion } from '../../store/ids.ts'
+import { listIdFields } from '../../store/relation-ids.ts'
 import { uniquesOf } from '../../store/shapes.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
 import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
@@ -23,8 +21,10 @@ import {
 import { fillIn } from './filled.ts'
 import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
-import type { TableMappingOptions } from './mapping-options.ts'
+import { checkShape, type TableMappingOptions } from './mapping-options.ts'
 import { printPredicate } from './predicates.ts'
+import { buildRelationId, encodeRelationId, matchRelation } from './relation-key.ts'
+import { toStored } from './stored.ts'
 
 /** What the columns of a table follow from. */
 export interface TableDeclaration {
@@ -50,6 +50,10 @@ export class TableMapping {
   readonly database: SqlDatabase
   readonly table: string
   readonly columns: readonly Column[]
+  /** The columns that the table has: those of a relation lack the id. */
+  readonly stored: readonly Column[]
+  /** The columns of which the id is made; absent where it has its own. */
+  readonly parts: readonly Column[] | undefined
   readonly id: Column
   /** The column of the creation date, where there is one. */
   readonly created: Column | undefined
@@ -91,19 +95,7 @@ export class TableMapping {
     folded = found?.folded,
   ) {
     const { table = shape.name, columns = {}, version = 'version' } = options
-    if (shape.open) {
-      throw new TypeError(
-        `${shape.name}: a table has no column for properties that its schema does not name. Use z.object() and a property such as extra: z.record(z.string(), z.json())`,
-      )
-    }
-    // A path of SQLite has no escape for these characters.
-    const nested = listPaths(shape.fields).filter(path => path.includes('.'))
-    const unreachable = nested.find(path => /["\\\p{Cc}]/u.test(path))
-    if (unreachable !== undefined) {
-      throw new TypeError(
-        `${shape.name}: a table cannot hold the property ${JSON.stringify(unreachable)}: rename it without quotes, backslashes and control characters`,
-      )
-    }
+    checkShape(shape)
     this.shape = shape
     this.database = database
     this.table = table
@@ -119,10 +111,17 @@ export class TableMapping {
       typeOf: (column, field) => found?.typeOf(column) ?? types.get(field),
       onUnreadable: column => this.#tellUnreadable(column),
     }
-    this.columns = [...shape.fields.keys()].map(name => {
+    const names = [...shape.fields.keys()].filter(name => !identity.parts || name !== identity.name)
+    this.stored = names.map(name => {
       const column = buildColumn(name, columns[name], owner)
       return found ? { ...column, ...found.filledOf(column, shape) } : column
     })
+    this.parts = identity.parts?.flatMap(
+      part => this.stored.find(({ name }) => name === part) ?? [],
+    )
+    this.columns = this.parts
+      ? [buildRelationId(shape, this.parts, owner.onUnreadable), ...this.stored]
+      : this.stored
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${identity.name}" for its ids`)
@@ -134,7 +133,9 @@ export class TableMapping {
     this.folded = listFolded(shape, this.columns, database).filter(
       // Without a version nothing tells what other programs change.
       ({ column, folds = [] }) =>
-        version !== false && (folded ? folded.includes(column) : isSearched(folds)),
+        version !== false &&
+        !identity.parts &&
+        (folded ? folded.includes(column) : isSearched(folds)),
     )
     this.written = [...this.columns.filter(({ generated }) => !generated), ...this.folded]
     this.changing = this.written.filter(column => column !== id && column !== this.created)
@@ -160,11 +161,11 @@ export class TableMapping {
 
   /** @param folded the columns of the table that keep texts folded. */
   #buildTrigger(folded: readonly FoldedText[], sign: string): VersionTrigger | undefined {
-    const { table, id, versionColumn, database } = this
+    const { table, id, parts, versionColumn, database } = this
     if (versionColumn === undefined) return undefined
     return database.renewVersion({
       table,
-      id: id.column,
+      ids: (parts ?? [id]).map(({ column }) => column),
       version: versionColumn,
       updated: this.updated?.column,
       instant: this.updated?.native?.instant,
@@ -303,6 +304,19 @@ export class TableMapping {
     return isPreset ? null : foldValue(item, path)
   }
 
+  /** The condition of the row with a bound id. */
+  get isRow(): Fragment {
+    const { parts, database, id, idValue } = this
+    return parts ? matchRelation(parts, '=', 1, database) : sql`${id.ref} = ${idValue}`
+  }
+
+  /** Builds the condition of the rows with so many bound ids. */
+  isOneOf(size: number): Fragment {
+    const { parts, database, id, idValue } = this
+    if (parts) return matchRelation(parts, 'in', size, database)
+    return sql`${id.ref} in (${sql.join(Array.from({ length: size }, () => idValue))})`
+  }
+
   /** The bound value of the id in a statement for one item. */
   get idValue(): Fragment {
     if (this.id.native) return this.id.native.bind('')
@@ -315,7 +329,9 @@ export class TableMapping {
    * SQLite would find the integer 5 by the text '5'.
    */
   encodeId(id: Id): Id | null | undefined {
-    if (this.shape.identity.kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
+    const { kind, parts } = this.shape.identity
+    if (kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
+    if (this.parts && parts) return encodeRelationId(id, parts, this.parts, this.shape)
     if (typeof id !== 'string' || id.includes('\0')) return undefined
     return this.id.native ? (this.id.native.toColumnText(id) ?? null) : id
   }
@@ -337,7 +353,7 @@ export class TableMapping {
         `${this.table}: its column "${this.id.column}" holds ${row[this.id.read]}, which is no id of this kind`,
       )
     }
-    return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
+    return toStored(item, this.shape, this.versionColumn && String(row[this.versionColumn]))
   }
 
   /** Predicts the item of a row that was just written, in a table that stores values exactly. */
@@ -347,18 +363,7 @@ export class TableMapping {
       const value = written[column.name]
       if (value !== undefined) item[column.name] = toColumnValue(value, column) ?? value
     }
-    return this.#toStored(item, version)
-  }
-
-  #toStored(item: Item, version: string | undefined): Stored {
-    const { identity, updatedAt } = this.shape
-    const id = item[identity.name]
-    const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
-    const key = typeof id === 'number' ? id : String(id)
-    const kept = version ?? hash(item)
-    // Not by a spread, which makes objects that are slow (`npx tsx bench/include.ts --store=sqlite`: 4.5 and 3.2 ms).
-    if (Number.isNaN(time)) return { id: key, item, version: kept }
-    return { id: key, item, version: kept, updatedAt: time }
+    return toStored(item, this.shape, version)
   }
 
   /** Finds the dotted paths of the index or the columns that a database names: clients know only fields. */
@@ -367,14 +372,9 @@ export class TableMapping {
     const unique = uniquesOf(this.shape).map(({ fields }) => fields)
     const named = this.indexes.find(({ name }) => name === index)
     if (named) return named.fields
-    if (index === `${this.table}_pkey`) return [identity.name]
+    if (index === `${this.table}_pkey`) return listIdFields(identity)
     const found = this.columns.filter(({ column }) => columns.includes(column))
     const names = found.map(({ name }) => name)
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
   }
-}
-
-/** A version of values: 96 bits, as 16 characters. */
-function hash(item: Item): string {
-  return createHash('sha256').update(printJson(item)).digest('base64url').slice(0, 16)
 }
