@@ -105,6 +105,7 @@ export const HEAVY: readonly string[] = named([
   'client/live',
   'client/others',
   'client/react-admin',
+  'client/refine',
   'client/runtimes',
   'client/size',
   'client/typescript',
