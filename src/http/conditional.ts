@@ -88,6 +88,7 @@ export interface Preconditions {
 
 /** The conditions of a request without conditional headers. */
 export const NO_PRECONDITIONS: Preconditions = {}
+const NO_VALIDATORS: Validators = {}
 
 /**
  * Parses the conditional headers. A malformed one that guards a write is an issue, since ignoring it
@@ -227,8 +228,9 @@ export function cutTagsToVersions(conditions: Preconditions): Preconditions {
 export function evaluateRead(
   conditions: Preconditions,
   method: string,
-  current: Validators,
+  current: Validators = NO_VALIDATORS,
 ): boolean {
+  if (conditions === NO_PRECONDITIONS) return false
   const verdict = evaluate(conditions, method, current)
   if (verdict === 'failed') throw preconditionFailed(conditions)
   return verdict === 'not-modified'

@@ -1,7 +1,7 @@
 // What a result is answered with, as plain data: of a request, and of a step of a batch.
 
 import type { Json } from '../base/values.ts'
-import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditional.ts'
+import { evaluateRead } from '../http/conditional.ts'
 import { getHeader } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
 import type { CallContext, OperationResult } from '../operations/calls/context.ts'
@@ -14,21 +14,12 @@ export interface PlainAnswer {
   readonly body?: Json
 }
 
-const NO_VALIDATORS: Validators = {}
-
-/** Whether the client of a read has the current representation: a 304. @throws HttpError 412 */
-export function isUnmodified(
-  { preconditions, method }: Pick<CallContext, 'preconditions' | 'method'>,
-  { validators = NO_VALIDATORS }: Pick<OperationResult, 'validators'>,
-): boolean {
-  return preconditions !== NO_PRECONDITIONS && evaluateRead(preconditions, method, validators)
-}
-
 /** Converts a result to plain data. @throws HttpError 412 */
 export function toAnswer(context: CallContext, result: OperationResult): PlainAnswer {
+  const { preconditions, method } = context
   const { headers, validators } = result
-  const unmodified =
-    isConditional(context.method) && result.status === 200 && isUnmodified(context, result)
+  const isReading = isConditional(method) && result.status === 200
+  const unmodified = isReading && evaluateRead(preconditions, method, validators)
   const location = getHeader(headers, 'Location')
   const body = unmodified ? undefined : toBody(result)
   return {

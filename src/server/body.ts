@@ -20,10 +20,14 @@ import {
   readTypes,
   unsupportedMediaType,
 } from '../negotiate.ts'
-import type { CollectionContext, DecodedBody, RequestContext } from '../operations/calls/context.ts'
+import {
+  type CollectionContext,
+  type DecodedBody,
+  type RequestContext,
+  toCollectionContext,
+} from '../operations/calls/context.ts'
 import type { Uploads } from '../operations/calls/uploads.ts'
 import { takesArrays } from '../store/writes.ts'
-import { toCollectionContext } from './steps.ts'
 
 type WithBody = HttpRequest & { readonly body: RequestBody }
 

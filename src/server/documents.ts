@@ -4,6 +4,7 @@
 import { type AccessRule, listScopes } from '../auth/access.ts'
 import type { Awaitable, Json } from '../base/values.ts'
 import { type Issue, throwIfAny } from '../errors.ts'
+import { evaluateRead } from '../http/conditional.ts'
 import { printLink } from '../http/link.ts'
 import type { HeaderList } from '../http/message.ts'
 import { isConditional } from '../http/methods.ts'
@@ -18,7 +19,6 @@ import type { DocsPrinter, Pages, RequestContext, Step } from '../operations/cal
 import { reportFailure } from '../operations/calls/report-failure.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
-import { isUnmodified } from './answer.ts'
 import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
 import { Health, notReady } from './health.ts'
@@ -118,7 +118,7 @@ function compileDocument(
     const { text, tag, headers = [], type = document.type, vary } = await read(context)
     if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
     const validators = tag === undefined ? undefined : { tag }
-    const isKnown = validators && isUnmodified(context, { validators })
+    const isKnown = validators && evaluateRead(context.preconditions, context.method, validators)
     const printed = typeof text === 'string' ? text : isKnown ? '' : text()
     context.result = {
       status: 200,

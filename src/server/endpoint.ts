@@ -24,7 +24,7 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/calls/authorize.ts'
-import type { RequestContext, Step } from '../operations/calls/context.ts'
+import { type RequestContext, type Step, toCollectionContext } from '../operations/calls/context.ts'
 import { showForm } from '../operations/programs/actions.ts'
 import { compileOperation } from '../operations/programs/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/reads/root.ts'
@@ -37,7 +37,7 @@ import { negotiate, negotiateFormat } from './negotiate-format.ts'
 import { prepareFor, readConditions } from './operation-head.ts'
 import { readQueryParameters } from './read-query.ts'
 import { respond } from './respond.ts'
-import { step, timed, toCollectionContext } from './steps.ts'
+import { step, timed } from './steps.ts'
 
 /** The endpoints of one route. */
 export interface Endpoints {

@@ -15,11 +15,12 @@ import {
   RequestContext,
   type Runtime,
   type Step,
+  toCollectionContext,
 } from '../operations/calls/context.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
 import { prepareFor } from './operation-head.ts'
 import { respond } from './respond.ts'
-import { step, toCollectionContext } from './steps.ts'
+import { step } from './steps.ts'
 
 const TYPE = 'text/event-stream'
 

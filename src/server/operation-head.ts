@@ -8,11 +8,16 @@ import { type Parameter, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { authorize } from '../operations/calls/authorize.ts'
-import type { CollectionContext, RequestContext, Step } from '../operations/calls/context.ts'
+import {
+  type CollectionContext,
+  type RequestContext,
+  type Step,
+  toCollectionContext,
+} from '../operations/calls/context.ts'
 import { chooseWriteResponse } from '../operations/writes/results.ts'
 import { INCLUDE } from '../query/include.ts'
 import { NAMES } from '../query/list-parameters.ts'
-import { step, toCollectionContext } from './steps.ts'
+import { step } from './steps.ts'
 
 /** The step that says which operation it is, and reads what that needs of the head. */
 export function prepareFor(operation: string): Step {

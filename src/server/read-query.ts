@@ -9,7 +9,11 @@ import type { Limits } from '../http/limits.ts'
 import type { RequestBody } from '../http/message.ts'
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
-import type { CollectionContext, RequestContext } from '../operations/calls/context.ts'
+import {
+  type CollectionContext,
+  type RequestContext,
+  toCollectionContext,
+} from '../operations/calls/context.ts'
 import { asksForGroups } from '../operations/reads/count-by.ts'
 import {
   FORM_QUERY,
@@ -21,7 +25,6 @@ import {
 } from '../query/body.ts'
 import { NAME_LISTS } from '../query/groups.ts'
 import { requireUncompressed } from './body.ts'
-import { toCollectionContext } from './steps.ts'
 
 /** Reads the parameters of a QUERY. @throws HttpError 400, 408, 413, 415 */
 export async function readQueryParameters(requested: RequestContext): Promise<void> {

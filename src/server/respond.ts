@@ -27,13 +27,12 @@ import { AS_JSON, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
 import type { PrintedStored } from '../store/printed.ts'
-import { isUnmodified } from './answer.ts'
 import { negotiateError } from './negotiate-format.ts'
 import { primeStream } from './prime-stream.ts'
 
 /** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
-  const { api, result, suppressed, negotiated, method } = context
+  const { api, result, suppressed, negotiated, method, preconditions } = context
   if (!result) throw new Error('No step gave a result')
   const { validators, headers } = result
   const isReading = isConditional(method) && (result.status === 200 || result.status === 206)
@@ -41,7 +40,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   // The tag of an HTML page covers its text: it is known once that is printed.
   const isHtmlPage =
     isReading && negotiated?.format.page !== undefined && representation !== undefined
-  const unmodified = isReading && !isHtmlPage && isUnmodified(context, result)
+  const unmodified = isReading && !isHtmlPage && evaluateRead(preconditions, method, validators)
   const status = unmodified ? 304 : result.status
   if (validators && !isHtmlPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) addHeaders(headers, dialect.headers?.(headers) ?? [])

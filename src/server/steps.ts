@@ -1,6 +1,6 @@
 // Steps of requests: the statuses that they may end in, and `Server-Timing` (W3C Server Timing).
 import type { ApiDefinition } from '../model/types/definition.ts'
-import type { CollectionContext, RequestContext, Step } from '../operations/calls/context.ts'
+import type { Step } from '../operations/calls/context.ts'
 
 /** Says which statuses a step may end in; docs/architecture.md lists the steps by the names of their functions. */
 export function step(run: Step, ...statuses: readonly number[]): Step {
@@ -20,9 +20,4 @@ export function timed(api: ApiDefinition, name: string, ...steps: readonly Step[
     }
   }
   return [measured]
-}
-
-/** The steps of a route that is not the root have a collection as target: routes are compiled so. */
-export function toCollectionContext(context: RequestContext): CollectionContext {
-  return context as CollectionContext
 }

@@ -340,6 +340,11 @@ export class RequestContext extends CallContext {
 /** The context of a request for a collection. */
 export type CollectionContext = RequestContext & { readonly target: CollectionTarget }
 
+/** The steps of a route that is not the root have a collection as target: routes are compiled so. */
+export function toCollectionContext(context: RequestContext): CollectionContext {
+  return context as CollectionContext
+}
+
 /**
  * Prints every resource, and the documentation of the api, for browsers: `html` of `rest-conventions/html`. A page shows
  * more than a representation: links, forms for what the client may do, choices of fields that name a parent.
