@@ -14,7 +14,8 @@ import {
   measureFunctions,
 } from '../test/source-shape.ts'
 
-const BESIDE_CORE = /^(?:html|sql|s3|dialects|node|rules|client|testing|store-authors)\//
+const BESIDE_CORE =
+  /^(?:cli|client|dialects|html|memory|node|rules|s3|sql|store-authors|testing|types)\//
 
 function measure(folder: string): Record<string, string> {
   const all = sourceFiles(pathToFileURL(`${resolve(folder)}/`))
