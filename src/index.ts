@@ -86,6 +86,7 @@ export type {
   LeaseEvent,
   OrphanEvent,
   RetryEvent,
+  SlowCountEvent,
   WaitEvent,
   WorkEvent,
 } from './store/events.ts'

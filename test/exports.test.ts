@@ -174,6 +174,7 @@ test('rest-conventions', async () => {
       "type RunContext",
       "type Scheme",
       "type SearchOptions",
+      "type SlowCountEvent",
       "type Store",
       "type Target",
       "type Transaction",

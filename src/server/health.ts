@@ -21,6 +21,8 @@ export interface HealthState {
   readonly creates_fail?: string[]
   /** For how many seconds a transaction that goes on has held back changes of live lists. */
   readonly live_late?: number
+  /** The collections whose lists were slow to count in the last minute: the option `total: { exactUpTo }` helps. It is no failure. */
+  readonly slow_counts?: string[]
 }
 
 /** What was found, and why it is not well. */
@@ -89,6 +91,7 @@ export class Health {
         operations.has('create') && store.facts?.()?.takesCreates === false,
     )
     const held = Math.max(...this.#collections.map(({ store }) => store.changes?.late?.() ?? 0))
+    const slow = this.#collections.filter(({ store }) => store.facts?.()?.countsSlowly)
     const isOk = unreachable.length === 0 && !isFull && unwritable.length === 0
     const state: HealthState = {
       status: isOk ? 'ok' : 'degraded',
@@ -96,6 +99,7 @@ export class Health {
       ...(isFull && unreachable.length === 0 && { disk: 'full' }),
       ...(unwritable.length > 0 && { creates_fail: listNames(unwritable) }),
       ...(held >= 1000 && { live_late: Math.floor(held / 1000) }),
+      ...(slow.length > 0 && { slow_counts: listNames(slow) }),
     }
     return { state, cause }
   }

@@ -86,6 +86,9 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     facts: {
       keptReferences: kept,
       takesCreates: unfilled.length === 0 && unwritable.length === 0,
+      get countsSlowly() {
+        return totals.isSlow
+      },
     },
     databaseMessages: options.databaseMessages === true,
     advice: [

@@ -18,6 +18,7 @@ import {
   listUnfolded,
   planTables,
   printIndex,
+  printSearchIndex,
   type TablePlan,
 } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
@@ -183,6 +184,7 @@ async function lookAtTable(
   }
   const used = !hasTrigger && catalog.folded.length > 0 ? map([]) : mapping
   const kept = await readKeys(used, catalog.typeOf, runner)
+  advice.push(...(await adviseSearch(used, runner)))
   return { mapping: used, catalog, kept: kept.kept, advice: [...advice, ...kept.advice] }
 }
 
@@ -199,6 +201,26 @@ async function requireUnique(
   throw new Error(
     `The table ${table}: its columns "${names.join('" and "')}" need a unique index on both, as they are the id. Create one`,
   )
+}
+
+/** About how many rows a search may read before a missing index is named. */
+const MANY_ROWS = 100_000
+
+/** Says which indexes of trigrams a large table lacks. */
+async function adviseSearch(mapping: TableMapping, runner: Runner): Promise<string[]> {
+  const { table, folded, database } = mapping
+  if (!database.searchIndex || folded.length === 0) return []
+  const { rows } = await runner.run(compile(database, database.searchIndex.look(table)))
+  const [found] = rows
+  if (!found || Number(found.rows) < MANY_ROWS) return []
+  const indexed: readonly unknown[] = JSON.parse(String(found.indexed))
+  const lines = folded
+    .filter(({ column }) => !indexed.includes(column))
+    .map(each => `\n${print(printSearchIndex(each, mapping, ' concurrently'), database).sql};`)
+  if (lines.length === 0) return []
+  return [
+    `${table} has about ${found.rows} rows, and searches read all of them. Run this for an index of trigrams:\ncreate extension if not exists pg_trgm;${lines.join('')}`,
+  ]
 }
 
 function addColumns(columns: readonly Column[], mapping: TableMapping): Fragment[] {

@@ -37,8 +37,19 @@ export interface OrphanEvent {
   readonly error: unknown
 }
 
+/** Published when the exact total of more than 10,000 rows took longer than 50 ms. */
+export interface SlowCountEvent {
+  readonly type: 'slow_count'
+  readonly table: string
+  readonly total: number
+  /** Milliseconds. */
+  readonly duration: number
+  /** The option that helps. */
+  readonly advice: string
+}
+
 /** What `onWork` tells. */
-export type WorkEvent = RetryEvent | WaitEvent | LeaseEvent | OrphanEvent
+export type WorkEvent = RetryEvent | WaitEvent | LeaseEvent | OrphanEvent | SlowCountEvent
 
 /** The name of the channel. */
 export const WORK_CHANNEL = 'rest-conventions:work'

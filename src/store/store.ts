@@ -112,6 +112,8 @@ export interface StoreFacts {
   readonly keptReferences: ReadonlySet<string>
   /** Whether a create can succeed: false if a column needs a value that no create has. `/health` names such a collection. */
   readonly takesCreates: boolean
+  /** Whether a count of many items has taken more than 50 ms within the last minute. `/health` names such a collection. */
+  readonly countsSlowly?: boolean | undefined
 }
 
 /** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
@@ -164,6 +166,8 @@ export interface ListOptions extends StoreOptions {
    * them, with `more`, but never before its first. A store may ignore it.
    */
   readonly maxBytes?: number | undefined
+  /** A total beyond it need not be exact: any larger number will do. A store may ignore it. */
+  readonly exactUpTo?: number | undefined
   /** How long the work may take, in milliseconds; then the store may throw a `TooCostlyError`. */
   readonly maxTime?: number | undefined
 }

@@ -48,6 +48,15 @@ const HEADER_VALUE: Rule = {
   fits: value => rule.FILLED_TEXT.fits(value) && isFieldValue(String(value)),
 }
 
+const TOTAL: Rule = {
+  wanted: '"exact", "estimated", "none" or { exactUpTo: 100_000 }',
+  fits(value) {
+    if (typeof value !== 'object') return rule.oneOf('exact', 'estimated', 'none').fits(value)
+    const [entry, ...others] = Object.entries(value ?? {})
+    return entry?.[0] === 'exactUpTo' && rule.wholeFrom(1).fits(entry[1]) && others.length === 0
+  },
+}
+
 const VISIBLE: Rule = {
   wanted: "a function that gives filters, or { through: 'order_id' }",
   fits: value => rule.FUNCTION.fits(value) || rule.TEXT.fits(Object(value).through),
@@ -111,7 +120,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   putCreates: rule.BOOLEAN,
   requirePrecondition: rule.BOOLEAN,
   live: rule.BOOLEAN,
-  total: rule.oneOf('exact', 'estimated', 'none'),
+  total: TOTAL,
   cacheControl: HEADER_VALUE,
   access: rule.OBJECT,
   visible: VISIBLE,

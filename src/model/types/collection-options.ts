@@ -60,8 +60,11 @@ export interface PlainOptions {
    * program. It needs a store with `changes`: {@link memoryStore}, or `sqlStore({ changes: true })`. Default false.
    */
   readonly live?: boolean | undefined
-  /** How lists are counted, unless `Prefer` asks otherwise. Default `exact`. */
-  readonly total?: TotalMode | undefined
+  /**
+   * How lists are counted, unless `Prefer` asks otherwise. With `{ exactUpTo: 100_000 }` a longer list has no total, which
+   * then costs no more than so many rows; `/count`, calls in process and apis with `dialects` count exactly. Default `exact`.
+   */
+  readonly total?: TotalMode | { readonly exactUpTo: number } | undefined
   /**
    * `Cache-Control` of reads. For clients with credentials `private` is added, and `public` and `s-maxage` are left
    * out. Default `no-cache, max-age=0`.

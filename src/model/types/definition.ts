@@ -60,7 +60,8 @@ export interface CollectionDefinition {
   readonly itemName: string
   readonly defaultLimit: number
   readonly maxLimit: number
-  readonly total: TotalMode
+  /** How lists are counted, or the largest total that they state. */
+  readonly total: TotalMode | { readonly exactUpTo: number }
   /** Whether its lists may be followed. */
   readonly live: boolean
   readonly cacheControl: string

@@ -232,6 +232,15 @@ export class CallContext implements ListOptions {
     return this.inProcess ? undefined : this.api.limits.workTime * 0.9
   }
 
+  /** The largest total that its list states; `undefined` if the client asks for it, or a program, or one of a dialect. */
+  get exactUpTo(): number | undefined {
+    const { target, preferences, operation, inProcess, api } = this
+    if (!target || target.kind === 'root' || operation === 'count') return undefined
+    const isExact = inProcess || preferences.count !== undefined || api.dialects.length > 0
+    const { total } = target.collection
+    return isExact || typeof total === 'string' ? undefined : total.exactUpTo
+  }
+
   /** The absolute address of a target. */
   href(target: RouteTarget): string {
     return this.base + printPath(target, this.api.formats)

@@ -24,6 +24,7 @@ import {
   buildPageResult,
   describeList,
   listHeaders,
+  toStatedTotal,
   VARY_PREFER,
   varyOf,
 } from './page.ts'
@@ -120,7 +121,8 @@ async function headOfPage(
 ): Promise<OperationResult> {
   const mode = chooseTotalMode(context, query)
   const store = context.storeOf(context.target.collection)
-  const total = await store.count(query, mode, context.listOptions)
+  const counted = await store.count(query, mode, context.listOptions)
+  const total = toStatedTotal(context, counted)
   return {
     status: 200,
     headers: addCountApplied(headHeaders(context, request, mode, total), context, mode),
@@ -203,5 +205,7 @@ function allowedMode(
 /** Chooses how the total of a list is counted. */
 export function chooseTotalMode(context: OperationContext, query: ParsedQuery): TotalMode {
   const { preferences, target } = context
-  return allowedMode(context, preferences.count ?? target.collection.total, query)
+  const { total } = target.collection
+  const own = typeof total === 'string' ? total : 'exact'
+  return allowedMode(context, preferences.count ?? own, query)
 }

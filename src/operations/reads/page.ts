@@ -49,14 +49,23 @@ export async function buildNestedResult(
   return buildPageResult(call, kept, nested)
 }
 
+/** Finds the total that a list states: one beyond `exactUpTo` is unknown. */
+export function toStatedTotal(
+  { exactUpTo = Number.POSITIVE_INFINITY }: OperationContext,
+  counted: number | undefined,
+): number | undefined {
+  return counted !== undefined && counted > exactUpTo ? undefined : counted
+}
+
 /** Builds the response of a page. */
 export function buildPageResult(
   { context, selection, request, mode }: PageCall,
-  { items, more, total }: StorePage,
+  { items, more, total: counted }: StorePage,
   nested?: readonly NestedItem[],
 ): Awaitable<OperationResult> {
   const { window } = request
   const { collection } = context.target
+  const total = toStatedTotal(context, counted)
   if (more && items.length < window.limit) requireWhole(context, request, items.length)
   const [first, last] = [items[0], items.at(-1)]
   const found = {

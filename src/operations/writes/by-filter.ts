@@ -17,7 +17,7 @@ import type { Id, Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
 import { copyCall } from '../calls/derive-call.ts'
 import { chooseTotalMode } from '../reads/list.ts'
-import { printPageTag } from '../reads/page.ts'
+import { printPageTag, toStatedTotal } from '../reads/page.ts'
 import { prepareQuery } from '../reads/prepare-query.ts'
 import { compileReaders } from '../reads/readers.ts'
 import { listFiles } from './blob-inputs.ts'
@@ -223,7 +223,7 @@ async function requireUnchangedList(call: OperationContext, selection: ParsedQue
   // The tag of a part is of no use: the rest could have changed.
   const current = page.more
     ? {}
-    : { tag: printPageTag(page.items, { more: false, total: page.total }) }
+    : { tag: printPageTag(page.items, { more: false, total: toStatedTotal(call, page.total) }) }
   if (evaluate(cutTagsToVersions(preconditions), method, current) === 'proceed') return
   const message = `The list is not as the request requires, or the tag is of a part of it. Read it again, with limit=${maxLimit}, then decide.`
   throw new HttpError(412, [{ message, type: 'precondition_failed' }])

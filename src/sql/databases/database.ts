@@ -41,6 +41,16 @@ export interface VersionedRow {
   readonly sign: string
 }
 
+/** An index of trigrams, which an extension of PostgreSQL has. */
+interface SearchIndex {
+  /** Makes the index if the extension is there. */
+  create(index: Fragment): Fragment
+  /** The statement of the index. */
+  print(name: string, from: Fragment, column: Fragment, how?: ' concurrently'): Fragment
+  /** Selects about how many `rows` a table has, and which columns are `indexed`: a list as JSON. */
+  look(table: string): Fragment
+}
+
 /** A column that keeps a text folded, and the column that the text is in. */
 export interface FoldedText {
   readonly column: string
@@ -257,8 +267,13 @@ export interface SqlDatabase extends PlaceholderStyle {
   instant(text: Fragment): Fragment
   /** The condition that a text matches a pattern, case-sensitive. */
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
-  /** The condition that a text contains another one. */
-  contains(text: Fragment, part: string): Fragment
+  /**
+   * The condition that a text contains another one.
+   * @param indexed whether an index of {@link SqlDatabase.searchIndex} may be on the text.
+   */
+  contains(text: Fragment, part: string, indexed: boolean): Fragment
+  /** What finds parts of texts by an index. */
+  readonly searchIndex?: SearchIndex | undefined
   /** The sum of numbers; where they overflow it may be an error. */
   sum(value: Fragment): Fragment
   /**

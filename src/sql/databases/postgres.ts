@@ -302,7 +302,21 @@ const base: SqlDatabase = {
     return sql`date_trunc(${sql.lit(part)}, ${utc})`
   },
   startInSeconds: start => sql`date_part('epoch', ${start})`,
-  contains: (text, part) => sql`strpos(${text}, ${storable(part)}::text) > 0`,
+  contains(text, part, indexed) {
+    // An index of trigrams serves patterns with at least one.
+    if (!indexed || !/[\p{L}\p{N}]{3}/u.test(part)) return sql`strpos(${text}, ${storable(part)}::text) > 0`
+    return sql`${text} like ${`%${storable(part).replace(/[\\%_]/g, '\\$&')}%`}::text`
+  },
+  searchIndex: {
+    create: index =>
+      sql`do $rest$ begin if exists (select from pg_opclass where opcname = 'gin_trgm_ops' and pg_opclass_is_visible(oid)) then ${index}; end if; end $rest$`,
+    print: (name, from, column, how) =>
+      sql`create index${sql.raw(how ?? '')} if not exists ${sql.id(name)} on ${from} using gin (${column} gin_trgm_ops)`,
+    look: table =>
+      sql`select c.reltuples::bigint as rows, (select coalesce(json_agg(a.attname), '[]')::text from pg_index as i join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+        where i.indrelid = c.oid and exists (select from pg_opclass as o where o.oid = any(i.indclass) and o.opcname = 'gin_trgm_ops')) as indexed
+        from pg_class as c where c.oid = to_regclass(${quoteTable(table)})`,
+  },
   orderBy(value, descending, nullable) {
     if (!nullable) return descending ? sql`${value} desc` : value
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`

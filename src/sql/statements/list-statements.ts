@@ -13,8 +13,8 @@ export type RowFilters = Pick<Selection, 'where' | 'search'>
 
 /** What a statement selects in addition to the items, at the same moment. */
 export interface Extras {
-  /** `rest_total`: the number of matches. */
-  readonly total: boolean
+  /** `rest_total`: the number of matches; with a number, any above it if there are more. */
+  readonly total: boolean | number
   /** `rest_state`: the state of the database. */
   readonly state: boolean
 }
@@ -31,9 +31,13 @@ export function matchesStatement(filters: RowFilters, mapping: TableMapping): Fr
 
 function listExtras(filters: RowFilters, extras: Extras, mapping: TableMapping): Fragment[] {
   const columns: Fragment[] = []
-  if (extras.total) {
-    const condition = whereClause([buildCondition(filters, mapping)])
-    columns.push(sql`(select count(*) from ${mapping.from}${condition}) as rest_total`)
+  if (extras.total !== false) {
+    const rows = sql`${mapping.from}${whereClause([buildCondition(filters, mapping)])}`
+    const counted =
+      extras.total === true
+        ? rows
+        : sql`(select 1 from ${rows} limit ${extras.total + 1}) as rest_counted`
+    columns.push(sql`(select count(*) from ${counted}) as rest_total`)
   }
   // As a subquery it runs once, not for each row.
   if (extras.state) columns.push(sql`(select ${mapping.database.state}) as rest_state`)

@@ -37,8 +37,8 @@ const NOTHING: Extras = { total: false, state: false }
 
 /** What is to be read by one statement. */
 interface ReadPart extends WantedRows {
-  /** Whether the total is counted too. */
-  readonly counts: boolean
+  /** Whether the total is counted too, or how far. */
+  readonly counts: boolean | number
 }
 
 /** Returned instead of a slice: its rows are too long to be read at the same time as others. */
@@ -75,7 +75,11 @@ export class PageReader {
   ): Promise<StorePage> {
     // One row more shows whether there are more.
     const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
-    const part = { selection, slice: wanted, counts: mode === 'exact' }
+    const part = {
+      selection,
+      slice: wanted,
+      counts: mode === 'exact' && (options?.exactUpTo ?? true),
+    }
     const found = await this.#find(session, part, maxBytes, options)
     let total = mode === 'none' ? undefined : (found.total ?? findTotal(found, wanted))
     if (mode !== 'none' && total === undefined) {
@@ -147,8 +151,9 @@ export class PageReader {
   ): Promise<FoundSlice | typeof LONG> {
     const totals = this.#totals
     const select = (extras: Extras) => this.#selectSlice(part, extras, maxBytes, runner)
-    if (!part.counts) return select(NOTHING)
-    const key = toTotalKey(part.selection)
+    const { counts } = part
+    if (counts === false) return select(NOTHING)
+    const key = toTotalKey(part.selection, counts)
     const remembers = totals.mayRemember(runner)
     if (remembers && totals.has(key)) {
       const found = await select({ total: false, state: true })
@@ -156,8 +161,10 @@ export class PageReader {
       const total = totals.recall(key, found.first)
       if (total !== undefined) return { ...found, total }
     }
-    const found = await select({ total: true, state: remembers })
+    const since = performance.now()
+    const found = await select({ total: counts, state: remembers })
     if (found === LONG || !found.first) return found
+    if (counts === true) totals.noteCost(found.first, since)
     return { ...found, total: totals.remember(key, found.first) }
   }
 

@@ -1,6 +1,7 @@
 // Totals of a table. One is counted once and then remembered until the database changes: counting is most of what a
 // filtered list costs.
 
+import { publishWork } from '../../store/events.ts'
 import type { ListOptions } from '../../store/store.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
@@ -13,6 +14,12 @@ const MAX_TOTALS = 1000
 /** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
 const MAX_COUNT_COST = 1000
 
+/** What a count may take, in milliseconds, and how many rows it may find, before events and `/health` name it. */
+const SLOW_COUNT_MS = 50
+const SLOW_COUNT_ROWS = 10_000
+/** For how long it is named, in milliseconds. */
+const SLOW_COUNT_HOLDS_MS = 60_000
+
 export class Totals {
   readonly #mapping: TableMapping
   readonly #remembers: boolean
@@ -20,6 +27,7 @@ export class Totals {
   /** The totals at one state of the database, by their filters. */
   readonly #known = new Map<string, number>()
   #state: unknown
+  #slowUntil = 0
 
   /**
    * @param remembers whether totals may be remembered until the database changes.
@@ -43,11 +51,12 @@ export class Totals {
     const estimate = mode === 'estimated' && (await this.#estimate(session, filters, options))
     if (typeof estimate === 'number') return estimate
     const hasIndex = hasIndexFor(filters, this.#mapping)
+    const total = options?.exactUpTo ?? true
     const select = (counts: boolean) => {
-      const work = (runner: Runner) => this.#select(filters, counts, runner)
+      const work = (runner: Runner) => this.#select(filters, counts && total, runner)
       return session.read(work, options, counts && !hasIndex)
     }
-    const key = toTotalKey(filters)
+    const key = toTotalKey(filters, total)
     const walk = hasIndex ? undefined : this.#walk
     const before = walk || this.has(key) ? await select(false) : undefined
     const known = this.recall(key, before)
@@ -75,11 +84,30 @@ export class Totals {
   }
 
   /** Selects the state of the database if totals are remembered, and the total if wanted. */
-  async #select(filters: RowFilters, counts: boolean, runner: Runner): Promise<Row> {
+  async #select(filters: RowFilters, counts: boolean | number, runner: Runner): Promise<Row> {
     const extras = { total: counts, state: this.mayRemember(runner) }
-    if (!extras.total && !extras.state) return {}
+    if (counts === false && !extras.state) return {}
     const statement = selectExtras(filters, extras, this.#mapping)
-    return (await runner.run(compile(this.#mapping.database, statement))).rows[0] ?? {}
+    const since = performance.now()
+    const [row = {}] = (await runner.run(compile(this.#mapping.database, statement))).rows
+    if (counts === true) this.noteCost(row, since)
+    return row
+  }
+
+  /** Whether a count was slow in the last minute. */
+  get isSlow(): boolean {
+    return performance.now() < this.#slowUntil
+  }
+
+  /** Tells of a count that took long, since so many rows match. @param since by `performance.now()`. */
+  noteCost({ rest_total }: Row, since: number): void {
+    const now = performance.now()
+    const [total, duration] = [Number(rest_total), now - since]
+    if (duration < SLOW_COUNT_MS || total < SLOW_COUNT_ROWS) return
+    this.#slowUntil = now + SLOW_COUNT_HOLDS_MS
+    const { table } = this.#mapping
+    const advice = 'Set total: { exactUpTo: 10_000 } of the collection'
+    publishWork({ type: 'slow_count', table, total, duration, advice })
   }
 
   /** Whether what a runner counts may be remembered. */
@@ -113,7 +141,7 @@ function isState(state: unknown): boolean {
   return state !== null && state !== undefined
 }
 
-/** The key of a total: equal for equal filters, whatever the order of the list. */
-export function toTotalKey({ where, search }: RowFilters): string {
-  return JSON.stringify([where, search])
+/** The key of a total: equal for equal filters, whatever the order of the list, that are counted as far. */
+export function toTotalKey({ where, search }: RowFilters, counts: boolean | number): string {
+  return JSON.stringify([where, search, counts])
 }

@@ -240,7 +240,7 @@ function searchCondition(
     // A date is folded as it is.
     const isFolded = folded || (fold && findField(shape.fields, path)?.kind !== 'string')
     const toComparable = isFolded ? foldText : lowerAscii
-    return (word: string) => database.contains(value, toComparable(word))
+    return (word: string) => database.contains(value, toComparable(word), folded !== undefined)
   })
   const words = splitWords(text).filter(word => !fold || foldText(word) !== '')
   const conditions = words.map(word => any(tests.map(test => test(word))))

@@ -94,12 +94,26 @@ export function extraStatements(mapping: TableMapping): Fragment[] {
   return [...foldedIndexes(mapping), ...(mapping.trigger?.statements ?? [])]
 }
 
-/** Builds the statements of the indexes that find rows whose texts are not folded: usually they are empty. */
-function foldedIndexes({ folded, table, from, id, database }: TableMapping): Fragment[] {
-  return folded.map(({ column, ref }) => {
+/** Builds the statements of the indexes that find rows whose texts are not folded, usually empty, and parts of texts. */
+function foldedIndexes(mapping: TableMapping): Fragment[] {
+  const { folded, table, from, id, database } = mapping
+  const { searchIndex } = database
+  return folded.flatMap(each => {
+    const { column, ref } = each
     const name = sql.id(shorten(`${table}_${column}_is_null`, database.longestName))
-    return sql`create index if not exists ${name} on ${from} (${id.ref}) where ${ref} is null`
+    const ofNull = sql`create index if not exists ${name} on ${from} (${id.ref}) where ${ref} is null`
+    return searchIndex ? [ofNull, searchIndex.create(printSearchIndex(each, mapping))] : [ofNull]
   })
+}
+
+/** Prints the index that finds parts of a folded text. */
+export function printSearchIndex(
+  { column, ref }: Column,
+  { table, from, database }: TableMapping,
+  how?: ' concurrently',
+): Fragment {
+  const name = shorten(`${table}_${column}_trigrams`, database.longestName)
+  return database.searchIndex?.print(name, from, ref, how) ?? sql``
 }
 
 /** Lists the columns that searches want and a table lacks. */
