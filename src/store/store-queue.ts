@@ -32,7 +32,7 @@ export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'database', { enumerable: false })
   Object.defineProperty(store, 'transaction', { enumerable: false })
   // A copy may have its own `list` or `write`, which these would pass by.
-  for (const name of ['listEach', 'changes'])
+  for (const name of ['listEach', 'changes', 'take'])
     Object.defineProperty(store, name, { enumerable: false })
 }
 

@@ -105,6 +105,26 @@ describe.each(Object.entries(DATABASES))('%s', (_name, open) => {
     })
   })
 
+  test('a statement that nobody awaits undoes all, by a TypeError', async () => {
+    const { api, cars: def } = await cars()
+    const left: Promise<unknown>[] = []
+    const work = api.transaction(
+      async tx => {
+        await tx.collection(def).create({ color: 'red' })
+        left.push(tx.sql(def).deleteFrom('own_cars').execute().catch(String))
+        for (let turn = 0; turn < 20; turn++) await null
+      },
+      { of: def },
+    )
+    await expect(work).rejects.toThrow(
+      new TypeError(
+        'A statement of sql() still runs at the end of the transaction, so everything is undone. Await it.',
+      ),
+    )
+    await Promise.all(left)
+    expect(await api.collection(def).count()).toBe(0)
+  })
+
   test('a statement that fails is undone alone if the program catches it, else all is undone', async () => {
     const { api, cars: def } = await cars()
     await api.transaction(

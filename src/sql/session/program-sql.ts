@@ -62,8 +62,14 @@ class ProgramConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: Parameters<DatabaseConnection['executeQuery']>[0]) {
     if (listStatements(query.sql, this.#database).some(each => CONTROL.test(each))) refuse()
-    const result = await this.#session.write(runner => runner.run({ ...query }))
-    return result as QueryResult<R> // the type that the program gives its rows
+    const session = this.#session
+    session.running = (session.running ?? 0) + 1
+    try {
+      const result = await session.write(runner => runner.run({ ...query }))
+      return result as QueryResult<R> // the type that the program gives its rows
+    } finally {
+      session.running--
+    }
   }
 
   /** The rows come at once: a stream would hold the connection of the transaction. */

@@ -22,6 +22,8 @@ export interface Runner {
 
 /** What a table runs its statements on: its database, or one transaction. */
 export interface StatementSession {
+  /** How many statements of a program's own run in its transaction. */
+  running?: number
   /**
    * Reads by statements that need not see the same moment.
    * @param slow whether the work may take long, so that it leaves some connections to others.

@@ -44,6 +44,7 @@ export async function runTransaction<T>(
     const transaction = new TransactionSession(runner, database)
     try {
       const result = await untilAborted(work(transaction), options)
+      if (transaction.running > 0) transaction.failure ??= new TypeError(UNAWAITED)
       await transaction.end()
       commits = transaction.failure === undefined
       if (commits) return result
@@ -64,6 +65,9 @@ export async function runTransaction<T>(
     throw error
   }
 }
+
+const UNAWAITED =
+  'A statement of sql() still runs at the end of the transaction, so everything is undone. Await it.'
 
 /** Runs statements inside of a transaction of the user's program. */
 class ApartRunner implements Runner {
@@ -87,6 +91,8 @@ class ApartRunner implements Runner {
 class TransactionSession implements StatementSession {
   /** Why the transaction cannot be committed, even if the work catches the error. */
   failure: unknown
+  /** How many statements of the program's own run, or wait for their turn. */
+  running = 0
   readonly #runner: Runner
   readonly #database: SqlDatabase
   #turn: Promise<unknown> = Promise.resolve()

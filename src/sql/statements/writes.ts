@@ -67,7 +67,11 @@ export class Writes {
   ): Promise<readonly Stored[] | undefined> {
     const { creates, records } = this.#parts
     if (areCreations(changes)) return creates.write(session, changes, options)
-    if (changes.length === 0) return []
+    if (changes.length === 0) {
+      const keep = (runner: Runner) => keepWritten(records, [], runner, options)
+      if (options?.idempotencyKey !== undefined) await session.write(keep, options)
+      return []
+    }
     if (!this.#haveKeys(changes)) return undefined
     const locks = this.#locks(changes, options)
     const write = async (runner: Runner) => {
