@@ -102,7 +102,11 @@ test.each<[string, object, RegExp]>([
   ['s3Blobs', { ...s3, client: {} }, /client must be a client of @aws-sdk\/client-s3/],
   ['sqlStore', {}, /^sqlStore: db must be a Kysely, not undefined$/],
   ['sqlStore', { db, creates: true }, /unknown option "creates"; did you mean "create"/],
-  ['sqlStore', { db, database: 'oracle' }, /database must be "sqlite" or "postgres"/],
+  [
+    'sqlStore',
+    { db, database: 'oracle' },
+    /database must be "sqlite", "postgres", "cockroach" or "yugabyte"/,
+  ],
   ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
   ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
   ['createTableSql', { database: 'postgresql' }, /database must be .* not "postgresql"$/],

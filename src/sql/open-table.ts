@@ -94,6 +94,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     advice: [
       ...advice,
       ...ids.advice,
+      ...adviseOrder(mapping),
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
       ...adviseTimes(catalog.listForeignTimes(mapping), mapping),
@@ -111,6 +112,14 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     unfolded,
     take: buildTakeRow(mapping, options.clock),
   }
+}
+
+/** Says what readers by `since_id` cannot count on. */
+function adviseOrder({ database, shape: { name, identity } }: TableMapping): string[] {
+  if (database.ordersIds !== false || identity.ordered === false) return []
+  return [
+    `${name}: in ${database.name} ids may become visible in another order, so that since_id may miss items. Set ordered: false, or let no client read by since_id`,
+  ]
 }
 
 function adviseFolding({ table }: TableMapping): string {

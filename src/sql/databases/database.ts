@@ -234,6 +234,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   keepsExactly(type: string, as: ColumnType): boolean
   /** Whether an `update` in the `with` of an `insert` may return rows to it. */
   readonly supportsDmlInCte: boolean
+  /** Whether ids become visible in their order. Default true. */
+  readonly ordersIds?: false
   /** The words before VALUES that let an insert name an id in an identity column. */
   readonly overriding: Fragment
   /** The words after a `select` that lock its rows until the transaction ends. */
@@ -297,4 +299,4 @@ export interface SqlDatabase extends PlaceholderStyle {
 }
 
 /** The databases that `sqlStore` knows. */
-export type DatabaseName = 'sqlite' | 'postgres'
+export type DatabaseName = 'sqlite' | 'postgres' | 'cockroach' | 'yugabyte'

@@ -143,6 +143,56 @@ const LOCK = '7215423909113245'
 
 const AHEAD = sql.raw(`interval '${MAX_AHEAD_MS} milliseconds'`)
 
+/**
+ * Builds what makes the trigger of versions.
+ * @param read a column of the row before (`old`) or after the update (`new`).
+ */
+export function buildRenewVersion(
+  read: (row: 'new' | 'old', column: string) => Fragment,
+): SqlDatabase['renewVersion'] {
+  return ({ table, version, updated, instant, folded, sign }) => {
+    const [own = '', schema] = table.split('.').reverse()
+    const name = shorten(`${own}_renew_version`, NAME_BYTES)
+    const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
+    const [now, before] = [read('new', version), read('old', version)]
+    const setTime = (value: (before: Fragment) => Fragment) => {
+      if (updated === undefined) return sql``
+      const column = sql.id(updated)
+      const old = read('old', updated)
+      const before = instant ? instant.read(old) : sql`${old}::timestamptz`
+      const time = value(before)
+      return sql`new.${column} = ${instant ? instant.write(time) : time}; `
+    }
+    const changes = (column: string, not = '') =>
+      sql`${read('new', column)}::text is ${sql.raw(not)}distinct from ${read('old', column)}::text`
+    const empty = folded.map(({ column, source }) => {
+      return sql`if ${changes(source)} then new.${sql.id(column)} = null; end if; `
+    })
+    const print = (time: Fragment) => {
+      const renew = sql`new.${sql.id(version)} = gen_random_uuid()::text; ${time}`
+      const work =
+        empty.length === 0
+          ? renew
+          : sql`if ${now} = ${before} then ${renew}end if; ${sql.join(empty, '')}`
+      return sql`begin ${work}return new; end`.text
+    }
+    const clock = sql`clock_timestamp()`
+    const text = print(setTime(old => base.nextDate(clock, old, true)))
+    const keeps = folded.map(({ column }) => changes(column, 'not '))
+    const isOfOthers =
+      keeps.length === 0
+        ? sql`${now} = ${before}`
+        : sql`case when ${now} = ${before} then ${sql.join(keeps, ' and ')} else right(${now}, ${sql.lit(sign.length)}) is distinct from ${sql.lit(sign)} end`
+    const statements = [
+      sql`create or replace function ${call}() returns trigger language plpgsql as ${sql.lit(text)}`,
+      sql`drop trigger if exists ${sql.id(name)} on ${sql.table(table)}`,
+      // In its condition: a write of the store, which has a version of its own, calls no function.
+      sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (${isOfOthers}) execute function ${call}()`,
+    ]
+    return { name, texts: [text, print(setTime(() => clock))], statements }
+  }
+}
+
 const base: SqlDatabase = {
   name: 'postgres',
   placeholder: position => `$${position}`,
@@ -215,46 +265,7 @@ const base: SqlDatabase = {
     join pg_sequence as q on q.seqrelid = s.oid and q.seqincrement > 0
     where a.attrelid = to_regclass(${quoteTable(table)}) and a.attname = ${column}`,
   enforcesKeys: sql`true`,
-  renewVersion({ table, version, updated, instant, folded, sign }) {
-    const [own = '', schema] = table.split('.').reverse()
-    const name = shorten(`${own}_renew_version`, NAME_BYTES)
-    const call = sql.table(schema === undefined ? name : `${schema}.${name}`)
-    const [now, before] = [sql`new.${sql.id(version)}`, sql`old.${sql.id(version)}`]
-    const setTime = (value: (before: Fragment) => Fragment) => {
-      if (updated === undefined) return sql``
-      const column = sql.id(updated)
-      const before = instant ? instant.read(sql`old.${column}`) : sql`old.${column}::timestamptz`
-      const time = value(before)
-      return sql`new.${column} = ${instant ? instant.write(time) : time}; `
-    }
-    const changes = (column: string, not = '') =>
-      sql`new.${sql.id(column)}::text is ${sql.raw(not)}distinct from old.${sql.id(column)}::text`
-    const empty = folded.map(({ column, source }) => {
-      return sql`if ${changes(source)} then new.${sql.id(column)} = null; end if; `
-    })
-    const print = (time: Fragment) => {
-      const renew = sql`${now} = gen_random_uuid()::text; ${time}`
-      const work =
-        empty.length === 0
-          ? renew
-          : sql`if ${now} = ${before} then ${renew}end if; ${sql.join(empty, '')}`
-      return sql`begin ${work}return new; end`.text
-    }
-    const clock = sql`clock_timestamp()`
-    const text = print(setTime(old => base.nextDate(clock, old, true)))
-    const keeps = folded.map(({ column }) => changes(column, 'not '))
-    const isOfOthers =
-      keeps.length === 0
-        ? sql`${now} = ${before}`
-        : sql`case when ${now} = ${before} then ${sql.join(keeps, ' and ')} else right(${now}, ${sql.lit(sign.length)}) is distinct from ${sql.lit(sign)} end`
-    const statements = [
-      sql`create or replace function ${call}() returns trigger language plpgsql as ${sql.lit(text)}`,
-      sql`drop trigger if exists ${sql.id(name)} on ${sql.table(table)}`,
-      // In its condition: a write of the store, which has a version of its own, calls no function.
-      sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (${isOfOthers}) execute function ${call}()`,
-    ]
-    return { name, texts: [text, print(setTime(() => clock))], statements }
-  },
+  renewVersion: buildRenewVersion((row, column) => sql`${sql.raw(row)}.${sql.id(column)}`),
   serves: type => serves(type),
   forms: FORMS,
   keepsExactly: type => serves(type).exact === true,
@@ -304,7 +315,8 @@ const base: SqlDatabase = {
   startInSeconds: start => sql`date_part('epoch', ${start})`,
   contains(text, part, indexed) {
     // An index of trigrams serves patterns with at least one.
-    if (!indexed || !/[\p{L}\p{N}]{3}/u.test(part)) return sql`strpos(${text}, ${storable(part)}::text) > 0`
+    if (!indexed || !/[\p{L}\p{N}]{3}/u.test(part))
+      return sql`strpos(${text}, ${storable(part)}::text) > 0`
     return sql`${text} like ${`%${storable(part).replace(/[\\%_]/g, '\\$&')}%`}::text`
   },
   searchIndex: {

@@ -23,7 +23,9 @@ export function checkServer(shared: SharedDatabase): Promise<void> {
   const check = shared.executor
     .provideConnection(async connection => {
       // So PGlite is compiled.
-      shared.single = /emscripten/i.test((await sendMarker(connection)).version)
+      const { version } = await sendMarker(connection)
+      shared.version = version
+      shared.single = /emscripten/i.test(version)
       if (!shared.single) await checkPooler(shared, connection)
     })
     // What it does not find, a statement that fails does.

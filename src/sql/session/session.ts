@@ -1,6 +1,7 @@
 // What a store runs its statements on: reads that may be shared, writes that share a commit, transactions of programs.
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
+import { findEngine } from '../databases/engines.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
 import { findDirect, readAtOnce } from './direct.ts'
@@ -43,7 +44,13 @@ export class Session implements StatementSession {
   /** Runs work in a transaction that looks at tables. It is the first work of a session. */
   async inspect<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
     await (this.#database.serial ? findDirect(this.#shared.executor) : checkServer(this.#shared))
-    return this.#connections.run(this.#database.beginRead, work, {})
+    const { name, beginRead } = this.#database
+    const engine = name === 'postgres' && findEngine(this.#shared.version ?? '')
+    if (engine)
+      throw new TypeError(
+        `sqlStore: the database is ${engine}, not postgres. Set database: '${engine}'.`,
+      )
+    return this.#connections.run(beginRead, work, {})
   }
 
   /** Runs work in a transaction that makes tables, without a time limit: one at a time. */

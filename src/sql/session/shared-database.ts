@@ -12,6 +12,8 @@ export interface SharedDatabase {
   reader?: QueryExecutor
   /** Whether it is PGlite, which has one connection; some drivers give it to several at the same time. */
   single: boolean
+  /** What the server says that it is. */
+  version?: string
   /** The last turn of all stores on the connection of PGlite. */
   turn: Promise<unknown>
   /** How many connections its pool has, where that is known. */
