@@ -307,6 +307,7 @@ const keys: Checks = {
     const to = (before: Stored) => ({ before, update: { ...valuesIn(before), name: 'new' } })
     const creations = valuesOf(2).map(create => ({ create }))
     assert.deepEqual(await writeUnder('created', creations), ['created', 'n0n1'])
+    assert.deepEqual(await writeUnder('empty', []), ['empty', ''])
     const stale = { ...a, version: 'old' }
     assert.equal(await writeUnder('contested', [to(b), to(stale)]), 'running')
     assert.equal(await writeUnder('left', [{ delete: b }, { delete: stale }]), 'running')

@@ -43,6 +43,11 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   },
 }
 
+test('a copy of a store, whose writes may differ, hands out no items', () => {
+  const open = () => openOutbox({ ...memoryStore() })
+  expect(open).toThrow('outbox: lease needs a store that hands out items')
+})
+
 describe.each(Object.entries(STORES))('%s', (_name, makeStore) => {
   const open = async (...texts: string[]) => {
     const { api, outbox } = openOutbox(await makeStore())
