@@ -63,6 +63,7 @@ export default defineConfig({
           page('Client', '/client'),
           page('Errors', '/errors'),
           page('react-admin', '/react-admin'),
+          page('Refine', '/refine'),
         ],
       },
       {
