@@ -155,6 +155,45 @@ describe('a total', () => {
   })
 })
 
+describe('a total while others write', () => {
+  test('is counted with its page, until the database rests', async () => {
+    const seen: string[] = []
+    const dialect = new SqliteDialect({ database: new Database(':memory:') })
+    const log = ({ query }: { query: { sql: string } }) => {
+      seen.push(query.sql)
+    }
+    const store = sqlStore({ db: new Kysely<unknown>({ dialect, log }), create: true })
+    store.attach(SHAPE)
+    const all = { where: [is('color', 'in', 'red')], sort: by('') }
+    /** Lists, and says how many statements that took, and how many of them count. */
+    const list = async () => {
+      seen.length = 0
+      const { total } = await store.list(all, { limit: 1, offset: 0 }, 'exact')
+      const counts = seen.filter(each => each.includes('count('))
+      return [total, seen.length, counts.length]
+    }
+    const found = []
+    for (let at = 0; at < 5; at++) {
+      await createOne(store, { color: 'red', year: at })
+      found.push(await list())
+    }
+    const single = Number(found[0]?.[1])
+    expect(
+      found.map(([total, statements, counts]) => [total, Number(statements) / single, counts]),
+    ).toEqual([
+      [1, 1, 1],
+      [2, 2, 1],
+      [3, 2, 1],
+      [4, 1, 1],
+      [5, 1, 1],
+    ])
+    // It rests: the next list counts once more, and those behind it do not.
+    expect(await list()).toEqual([5, single, 1])
+    expect(await list()).toEqual([5, single, 0])
+    await store.close()
+  })
+})
+
 describe('a SQLite file', () => {
   test('returns items, versions, ids and idempotency answers when it is opened again', async () => {
     const file = newFile()

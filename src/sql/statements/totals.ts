@@ -10,6 +10,7 @@ import { matchesStatement, type RowFilters, selectExtras } from './list-statemen
 import type { TableWalk } from './table-walk.ts'
 
 const MAX_TOTALS = 1000
+const MAX_OUTDATED = 2
 
 /** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
 const MAX_COUNT_COST = 1000
@@ -28,6 +29,8 @@ export class Totals {
   readonly #known = new Map<string, number>()
   #state: unknown
   #slowUntil = 0
+  /** How many totals in turn were of an earlier state: the database changes between two lists. */
+  #outdated = 0
 
   /**
    * @param remembers whether totals may be remembered until the database changes.
@@ -115,21 +118,27 @@ export class Totals {
     return this.#remembers && !apart
   }
 
-  /** Whether a total is remembered, of the present state or an earlier one. */
+  /**
+   * Whether a total is remembered, of the present state or an earlier one. After two of an earlier one it is counted with
+   * its page at once, until the database rests: else each page would be read twice.
+   */
   has(key: string): boolean {
-    return this.#known.has(key)
+    return this.#outdated < MAX_OUTDATED && this.#known.has(key)
   }
 
   /** The total, if it is remembered of the state that a row tells. */
   recall(key: string, row: Row | undefined): number | undefined {
-    const isKnown = row && isState(row.rest_state) && row.rest_state === this.#state
-    return isKnown ? this.#known.get(key) : undefined
+    if (!row || !isState(row.rest_state)) return undefined
+    const isPresent = row.rest_state === this.#state
+    this.#outdated = isPresent ? 0 : this.#outdated + 1
+    return isPresent ? this.#known.get(key) : undefined
   }
 
   /** Remembers the total of a row. @returns it. */
   remember(key: string, row: Row): number {
     const total = Number(row.rest_total)
     if (!isState(row.rest_state)) return total
+    if (row.rest_state === this.#state) this.#outdated = 0
     if (row.rest_state !== this.#state || this.#known.size >= MAX_TOTALS) this.#known.clear()
     this.#state = row.rest_state
     this.#known.set(key, total)
