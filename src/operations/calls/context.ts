@@ -252,10 +252,7 @@ export class CallContext implements ListOptions {
     return this.extension === undefined ? href : `${href}.${this.extension}`
   }
 
-  /**
-   * The store of a collection, for this call or for a transaction within it.
-   * @throws TypeError outside of a transaction that runs here.
-   */
+  /** The store of a collection, for this call or a transaction within it. @throws TypeError outside of one that runs here. */
   storeOf(collection: CollectionDefinition, transaction = this.transaction): KeyedStore {
     if (transaction) return transaction.storeOf(collection)
     requireOutside(collection.store, collection.name)
