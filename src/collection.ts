@@ -6,13 +6,10 @@ import type { BlobStore } from './blobs/blob-store.ts'
 import { addContentPlaces } from './blobs/content-places.ts'
 import { toPrivateCacheControl } from './http/private-cache-control.ts'
 import { buildApi } from './model/compile/build-api.ts'
+import { buildShape } from './model/compile/build-shape.ts'
 import { checkBlobs } from './model/compile/check-blobs.ts'
 import { checkLive } from './model/compile/check-live.ts'
-import {
-  COLLECTION_RULES,
-  readTimestamps,
-  THROUGH_RULES,
-} from './model/compile/collection-rules.ts'
+import { COLLECTION_RULES, THROUGH_RULES } from './model/compile/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile/compile-actions.ts'
 import {
   buildFieldAccess,
@@ -25,7 +22,6 @@ import {
 } from './model/compile/compile-field-roles.ts'
 import { compileGroups } from './model/compile/compile-groups.ts'
 import { compileHooks } from './model/compile/compile-hooks.ts'
-import { buildIdentity } from './model/compile/compile-identity.ts'
 import { compileLease } from './model/compile/compile-lease.ts'
 import { compileOperations } from './model/compile/compile-operations.ts'
 import {
@@ -34,7 +30,15 @@ import {
   relateCollections,
 } from './model/compile/compile-references.ts'
 import { compileSearch, readSearchOption } from './model/compile/compile-search.ts'
-import { compileUnique } from './model/compile/compile-unique.ts'
+import {
+  compileTrash,
+  type ExpandedDeclaration,
+  expandTrash,
+  RESTORE,
+  reachAll,
+  reachOutside,
+  TRASH,
+} from './model/compile/compile-trash.ts'
 import { checkViews } from './model/compile/compile-views.ts'
 import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
@@ -48,17 +52,17 @@ import { FILTER_OPERATIONS, OPERATIONS, type Operation } from './model/types/ope
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { type BinaryForm, toReadableFields } from './schema/blob-forms.ts'
-import { type Field, type Fields, isFilterable } from './schema/fields.ts'
+import { type Fields, isFilterable } from './schema/fields.ts'
 import { buildValidator } from './schema/validate.ts'
 import { validateChanged } from './schema/validate-changed.ts'
-import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
+import { fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers/create-handlers.ts'
 import { toKeyedStore } from './store/keyed-store.ts'
 import { findOperator } from './store/operators.ts'
 import { withTieBreak } from './store/selection.ts'
 import { listSetFields, uniquesOf } from './store/shapes.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
-import type { Shape } from './store/store.ts'
+import type { Identity } from './store/store.ts'
 // From there, so that declarations of programs find them by that name.
 import type { Def, DefChanges, DefInput, DefItem, Made, NoBlobs, None } from './types/index.ts'
 
@@ -111,6 +115,7 @@ export function defineCollection<
   Groups extends string = never, // the paths by which items are counted
   Sql = unknown, // the query builder of the store
   Lease extends string = never, // the field of the lease
+  const Trash extends string = never, // the fields that mark what is in the trash
 >(
   options: CollectionOptions<
     N,
@@ -134,7 +139,8 @@ export function defineCollection<
     Principal,
     Groups,
     Sql,
-    Lease
+    Lease,
+    Trash
   >,
 ): Collection<
   Made<
@@ -157,7 +163,8 @@ export function defineCollection<
     Principal,
     Groups,
     Sql,
-    Lease
+    Lease,
+    NoInfer<Trash>
   >
 >
 export function defineCollection(options: object): unknown {
@@ -194,14 +201,16 @@ function aloneVersion(definition: CollectionDefinition) {
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
 }
 
-function buildDefinition(options: Declaration): CollectionDefinition {
+function buildDefinition(declared: Declaration): CollectionDefinition {
+  const options = expandTrash(declared)
   const { name, schema, store } = options
   assertValid(
     /^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name),
     `A collection's name is made of letters, digits, _ and -, and is neither openapi nor docs; not ${JSON.stringify(name)}`,
   )
   checkObjectSchema(name, schema)
-  const shape = buildShape(options)
+  const { shape, keys } = buildShape(options)
+  const trash = compileTrash(options, shape)
   const { fields, identity, createdAt } = shape
   checkOperatorNames(name, fields)
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
@@ -234,16 +243,7 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const selectableFields = toReadableFields(queryFields, binary, true)
   const blobs = checkBlobs(options, fields)
   const keyedStore = toKeyedStore(store)
-  if (typeof options.visible === 'object')
-    checkOptions(`${name}: visible`, options.visible, THROUGH_RULES)
-  assertValid(
-    !options.visible || !options.hideExistence,
-    `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,
-  )
-  assertValid(
-    !options.putCreates || (identity.kind === 'text' && !identity.parts),
-    `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
-  )
+  checkTogether(options, identity)
   const definition: CollectionDefinition = Object.freeze({
     name,
     itemName: options.itemName ?? singular(name),
@@ -265,6 +265,11 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     binary,
     validator: buildItemValidator(options, fieldAccess !== undefined),
     store: keyedStore,
+    ...(trash ? reachOutside(keyedStore, trash, shape) : reachAll(keyedStore)),
+    trash,
+    home: undefined,
+    path: name,
+    keys,
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name, identity.parts),
@@ -281,12 +286,12 @@ function buildDefinition(options: Declaration): CollectionDefinition {
     addressable: true,
     operations: compileOperations(options),
     actions: compileActions(options),
-    hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {}), store),
+    hooks: compileHooks(`${name}: hooks`, options.hooks, listVerbs(options), store),
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,
     privateCacheControl: toPrivateCacheControl(cacheControl),
-    access: buildAccess(options.access, [...GUARDED, ...Object.keys(options.actions ?? {})], name),
+    access: buildAccess(options.access, listGuarded(options), name),
     visible: options.visible,
     hideExistence: options.hideExistence ?? false,
     description: options.description,
@@ -295,8 +300,32 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   return definition
 }
 
+/** Checks options that depend on each other. */
+function checkTogether(options: ExpandedDeclaration, identity: Identity): void {
+  const { name } = options
+  if (typeof options.visible === 'object')
+    checkOptions(`${name}: visible`, options.visible, THROUGH_RULES)
+  assertValid(
+    !options.visible || !options.hideExistence,
+    `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,
+  )
+  assertValid(
+    !options.putCreates || (identity.kind === 'text' && !identity.parts),
+    `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
+  )
+}
+
 /** What access rules may name besides actions. */
 const GUARDED = [...OPERATIONS, ...FILTER_OPERATIONS, SEARCH, DOWNLOAD]
+
+function listGuarded({ actions = {}, trash }: ExpandedDeclaration): string[] {
+  return [...GUARDED, ...(trash ? [TRASH] : []), ...Object.keys(actions)]
+}
+
+/** Lists what hooks for every operation run for besides operations. */
+function listVerbs({ actions = {}, trash }: ExpandedDeclaration): string[] {
+  return [...Object.keys(actions), ...(trash ? [RESTORE] : [])]
+}
 
 /** In a filter `{ range: { gte: 5 } }` is an operator: no property below another may have its name. */
 function checkOperatorNames(name: string, fields: Fields, above = ''): void {
@@ -317,71 +346,4 @@ function buildItemValidator({ name, schema, checks }: Declaration, hasViews: boo
     `${name}: checks: 'changed' cannot stand with read and write rules in fields. Leave one of them out.`,
   )
   return validateChanged(name, schema, strict)
-}
-
-const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
-
-function buildShape(options: Declaration): Shape {
-  const { name, schema, idField = 'id', timestamps = true } = options
-  const own = fieldsOf(schema, 'output')
-  const chosen = fieldsOf(schema, 'input').get(idField)
-  const identity = buildIdentity(options, chosen, own)
-  const id: Field = {
-    kind: identity.kind === 'integer' ? 'integer' : 'string',
-    nullable: false,
-    optional: false,
-    ...(identity.kind === 'uuid' && { uuid: true }),
-    ...(!chosen && { serverOwned: true }),
-  }
-  const fields = new Map<string, Field>([[idField, id]])
-  const { created, updated } = readTimestamps(timestamps, name, idField)
-  for (const [property, field] of own) {
-    if (property !== idField) fields.set(property, field)
-    assertValid(
-      property !== created && property !== updated,
-      `${name}: ${property} is set by the server; leave it out of the schema, or say timestamps: false`,
-    )
-  }
-  for (const date of [created, updated]) if (date) fields.set(date, DATE_TIME)
-  const { parents, references, relation, unique = [], indexes = [], lease } = options
-  const searched = readSearchOption(options)
-  const roles = Object.entries(options.fields ?? {})
-  const named = (role: string) => roles.flatMap(([name, each]) => (each === role ? [name] : []))
-  const [readOnly, writeOnly] = [named('readOnly'), named('writeOnly')]
-  const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
-    sets.map(set => {
-      const paths = typeof set === 'string' ? [set] : set
-      for (const dotted of paths) {
-        const reason = invalidSortReason(requireField(name, fields, option, dotted))
-        assertValid(!reason, `${name}: "${dotted}" ${reason} and cannot be indexed`)
-      }
-      return paths
-    })
-  const sets = compileUnique(name, fields, unique, set => toSets('unique', [set])[0] ?? [])
-  const pair = Object.keys(relation ?? {})
-  const isKey = identity.parts?.every(part => pair.includes(part))
-  const shape: Shape = {
-    name,
-    fields,
-    identity,
-    unique: [
-      ...toSets('id', identity.parts ? [identity.parts] : []),
-      ...toSets('relation', pair.length > 0 && !isKey ? [pair] : []),
-      ...sets.unique,
-    ],
-    ...(sets.partial.length > 0 && { partial: sets.partial }),
-    indexes: [
-      ...toSets('parents', Object.keys({ ...parents, ...relation })),
-      ...toSets('references', Object.keys(references ?? {})),
-      ...toSets('indexes', indexes),
-      ...toSets('lease', lease === undefined ? [] : [lease]),
-    ],
-    ...(created && { createdAt: created }),
-    ...(updated && { updatedAt: updated }),
-    ...(buildField(schema, 'output').open && { open: true }),
-    ...(searched?.fold && { search: searched.fields }),
-    ...(readOnly.length > 0 && { readOnly }),
-    ...(writeOnly.length > 0 && { writeOnly }),
-  }
-  return Object.freeze(shape)
 }

@@ -37,6 +37,7 @@ export type DefineCollection<P extends BasePrincipal> = <
   Groups extends string = never,
   Sql = unknown,
   Lease extends string = never,
+  const Trash extends string = never,
 >(
   options: CollectionOptions<
     N,
@@ -60,7 +61,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     P,
     Groups,
     Sql,
-    Lease
+    Lease,
+    Trash
   >,
 ) => Collection<
   Made<
@@ -83,7 +85,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     P,
     Groups,
     Sql,
-    Lease
+    Lease,
+    NoInfer<Trash>
   >
 >
 

@@ -81,6 +81,7 @@ export const STORES: readonly string[] = named([
   'through',
   'transaction-calls',
   'transactions',
+  'trash',
   'upsert',
   'undone-writes',
   'unknown-properties',

@@ -12,7 +12,7 @@ export type AccessRule = 'public' | readonly string[] | { readonly any: readonly
 
 /**
  * Access rules by operation or action. `count` and `search` follow `list`, and `download` follows `read`,
- * where they have no rule. `patchMany` needs the rules of `list` and `patch`, and `deleteMany` those of `list` and
+ * where they have no rule; the `trash` follows `delete`. `patchMany` needs the rules of `list` and `patch`, and `deleteMany` those of `list` and
  * `delete`. `default` is for everything else. Without a rule any principal may.
  */
 export type Access = Readonly<Record<string, AccessRule>>
@@ -48,6 +48,8 @@ const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
   ['count', 'list'],
   ['search', 'list'],
   ['download', 'read'],
+  // Who may delete may look at what is deleted.
+  ['trash', 'delete'],
 ])
 
 /** The operations whose rules an operation on all items that match a filter needs, besides one of its own. */

@@ -67,6 +67,7 @@ interface DescribedDef<T extends CollectionDescription> {
   readonly roles: None
   readonly binary: never
   readonly lease: never
+  readonly trash: never
   readonly principal: AnyPrincipal
   readonly by: 'client'
 }

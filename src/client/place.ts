@@ -36,6 +36,8 @@ export interface CollectionPlace {
   readonly name: string
   /** The name of the id. */
   readonly id: string
+  /** Of a trash: the collection into which items are restored. */
+  readonly home?: string
 }
 
 /** The target of a create, and of an action on the collection. */

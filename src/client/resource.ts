@@ -1,6 +1,6 @@
 // One collection over HTTP: its reads, its writes, its actions.
 import type { Resource, WriteOptions } from '../model/types/resource.ts'
-import { type ClientState, COLLECTION, printPath, states } from './place.ts'
+import { type ClientState, COLLECTION, type CollectionPlace, printPath, states } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { createReads } from './reads.ts'
 import { toPlain } from './send.ts'
@@ -32,7 +32,19 @@ function createResource(name: string, state: ClientState): Resource {
     }
   const actions = createProxy<Record<string, unknown>>({}, createAction)
   // The types of the collection describe these untyped functions.
-  return createProxy<Resource>({ ...reads, ...writes, actions }, createAction)
+  return createProxy<Resource>({ ...reads, ...writes, actions }, other =>
+    other === 'trash' ? createTrash(place, state) : createAction(other),
+  )
+}
+
+/** Creates what is in the trash of a collection. */
+function createTrash({ name, id }: CollectionPlace, state: ClientState) {
+  const place = { name: `${name}/trash`, id, home: name }
+  const [get, reads] = createReads(place, state)
+  const [write, { delete: remove }] = createWrites(place, state, get, reads)
+  const restore = (target: unknown, options?: WriteOptions) =>
+    write('POST', target, {}, options, '/restore')
+  return { ...reads, delete: remove, restore }
 }
 
 /**

@@ -59,8 +59,9 @@ export function createWrites(
 
   /** Writes on the condition of its target or its options. On a conflict it reads the current item for the error. */
   const write: SendWrite = async (method, target, body, options = {}, path = '') => {
+    const at = path && place.home ? { ...place, name: place.home } : place
     try {
-      const reply = await send(method, printPath(target, place) + path, {
+      const reply = await send(method, printPath(target, at) + path, {
         headers: {
           'if-match': await findTag(target, options),
           prefer: `return=representation${options.dryRun ? ',tx=rollback' : ''}`,
@@ -72,7 +73,7 @@ export function createWrites(
       const { value, headers } = reply
       const fits = Array.isArray(body) ? isList(value) : isObject(value)
       if (path[0] !== '/' && !fits) throw notAnAnswer(reply)
-      remember([value].flat(), place, tagOf(headers))
+      remember([value].flat(), at, tagOf(headers))
       return value
     } catch (error) {
       if (!(error instanceof HttpError) || target === COLLECTION) throw error

@@ -41,7 +41,8 @@ export async function readShown(context: OperationContext): Promise<Shown> {
   const { query } = compileReaders(api)(collection)(context).list(parameters, undefined, queryKey)
   refuseUnlive(context, query)
   authorizeInlineContents(context, query.fields)
-  const selection = await prepareQuery(context, query)
+  const own = await prepareQuery(context, query)
+  const selection = { ...own, where: [...collection.rows, ...own.where] }
   const store = context.storeOf(collection)
   const { changes } = store
   const isJudged = requireFollowed(context, selection, changes)

@@ -87,7 +87,9 @@ export class Components {
   referToItem(collection: CollectionDefinition, build: () => object): JsonSchema {
     const name = this.version ? printSchemaName(this.version, collection) : collection.name
     const prefix = printItemType(collection)
-    return this.refer('schemas', name, { owner: collection, prefix, isFirst: true }, build)
+    // What is in a trash looks the same.
+    const owner = collection.view ? collection : (collection.home ?? collection)
+    return this.refer('schemas', name, { owner, prefix, isFirst: true }, build)
   }
 
   /** Finds the schema that a reference leads to. */

@@ -27,7 +27,7 @@ export function printSummary(target: RouteTarget, method: string, name: string):
   if (!collection) return target.version ? 'Describe the version' : 'Describe the api'
   const one = printOneItem(collection)
   const all = toWords(collection.name)
-  const below = parent ? ` of ${printOneItem(parent.collection)}` : ''
+  const below = parent ? ` of ${printOneItem(parent.collection)}` : inTrash(target, ' in the trash')
   if (name === DOWNLOAD) return `Download the ${toWords(property ?? '')} of ${one}${below}`
   const words = toWords(name)
   const [, verb, of] = VERBS[action ? '' : name] ?? [
@@ -39,12 +39,17 @@ export function printSummary(target: RouteTarget, method: string, name: string):
   return method === 'QUERY' ? `${summary} by a query in the body` : summary
 }
 
+/** What follows the name of an operation in a trash; nothing of others, and of what takes an item out. */
+function inTrash({ collection, action }: RouteTarget, words: string): string {
+  return collection?.home && !action ? words : ''
+}
+
 /** Prints the id that an operation has unless another one has it: `listCars`, `createOptionOfCar`, `buyCar`. */
 function printId(target: RouteTarget, method: string, name: string): string {
   const { collection, parent, action, property } = target
   if (!collection) return target.version ? 'describeVersion' : 'describeApi'
   const one = printItemType(collection)
-  const below = parent ? `Of${printItemType(parent.collection)}` : ''
+  const below = parent ? `Of${printItemType(parent.collection)}` : inTrash(target, 'InTrash')
   if (name === DOWNLOAD) return `download${toTypeName(property ?? '')}Of${one}${below}`
   const [verb, , of] = VERBS[action ? '' : name] ?? [
     toTypeName(name).replace(/^[A-Z]/, first => first.toLowerCase()),

@@ -10,6 +10,7 @@ import type { HttpRequest } from '../../http/message.ts'
 import { findText, KEY_PARAMETER, METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe } from '../../http/methods.ts'
 import { printParameters } from '../../http/parameters.ts'
+import { TRASH } from '../../model/compile/compile-trash.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import {
   type CollectionTarget,
@@ -167,7 +168,11 @@ function printTitle(target: RouteTarget, api: ApiDefinition): string {
   if (target.kind === 'root') return target.version?.name || api.info.title
   const { collection, kind, id, action, property } = target
   if (kind !== 'item')
-    return action?.name ?? property ?? (kind === 'collection' ? collection.name : kind)
+    return (
+      action?.name ??
+      property ??
+      (kind !== 'collection' ? kind : collection.home ? TRASH : collection.name)
+    )
   const text = String(id)
   return `${collection.itemName} ${text.length > 16 ? `…${text.slice(-8)}` : text}`
 }
@@ -204,6 +209,8 @@ function listBreadcrumbs(
       ),
     )
   }
+  const { home } = target.collection
+  if (home) links.push(link({ kind: 'collection', version, collection: home }))
   links.push(link(toList(target, 'collection')))
   if (id !== undefined) links.push(link({ ...toList(target, 'item'), id }, label))
   if (kind !== 'collection' && kind !== 'item') links.push(link(target))
@@ -290,7 +297,10 @@ function listActions(
 function listRelated(target: CollectionTarget, { context }: Builder): PageLink[] {
   const { version, collection, kind, id } = target
   const below = listBelow(context, kind === 'item' ? { version, collection, kind, id } : target)
-  const counts = below.actions?.count ? [['count', below.actions.count] as const] : []
+  const counts = ['count', TRASH].flatMap(name => {
+    const found = below.actions?.[name]
+    return found ? [[name, found] as const] : []
+  })
   const lists = Object.entries(kind === 'item' ? (below.resources ?? {}) : {}).filter(
     ([, { methods }]) => methods.includes('GET'),
   )

@@ -114,6 +114,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   groups: rule.listOf(rule.TEXT, 1),
   lease: rule.TEXT,
   attempts: rule.TEXT,
+  trash: rule.either('a field, or { date, deletion }', rule.TEXT, rule.OBJECT),
   operations: rule.listOf(rule.oneOf(...OPERATIONS, ...FILTER_OPERATIONS)),
   actions: rule.OBJECT,
   hooks: rule.OBJECT,

@@ -34,6 +34,11 @@ function compare(own: Served, others: readonly Served[]): CollectionDefinition {
   const { collection } = own
   const inputs = fieldsOf(collection.schema, 'input')
   const lacking = new Set<string>()
+  const other = others.find(({ collection: { trash } }) => trash?.date !== collection.trash?.date)
+  assertValid(
+    !other,
+    `${own.version}: ${collection.name}: versions of one table need the same trash, and ${other?.version} has another or none. Declare it in both`,
+  )
   for (const [name, { serverOwned }] of collection.shape.fields) {
     if (serverOwned) continue
     const without = others.find(({ collection: other }) => !other.shape.fields.has(name))

@@ -6,6 +6,7 @@ import type { AfterHook, BeforeHook, CompiledHooks } from '../types/compiled-hoo
 import type { CollectionDefinition } from '../types/definition.ts'
 import type { Hooks } from '../types/hooks.ts'
 import { OPERATIONS } from '../types/operation.ts'
+import { RESTORE } from './compile-trash.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
 
 const HOOK = rule.either(
@@ -58,9 +59,10 @@ export function compileHooks(
     `${where}: transaction: true needs a store with transactions, such as sqlStore() or memoryStore()`,
   )
   const names = [...OPERATIONS, SEARCH, DOWNLOAD, ...actions]
+  const own = rule.rulesFor(names.includes(RESTORE) ? [RESTORE] : [], rule.FUNCTION)
   return Object.freeze({
-    before: byOperation<BeforeHook>(`${where}.before`, before, BEFORE_RULES, names),
-    after: byOperation<AfterHook>(`${where}.after`, after, AFTER_RULES, names),
+    before: byOperation<BeforeHook>(`${where}.before`, before, { ...BEFORE_RULES, ...own }, names),
+    after: byOperation<AfterHook>(`${where}.after`, after, { ...AFTER_RULES, ...own }, names),
     error: error ? [error] : [],
     transaction,
   })
@@ -95,11 +97,12 @@ function isTable(hooks: object): boolean {
  * @throws TypeError as {@link compileHooks} does.
  */
 export function addHooks(
-  { name, hooks: own, actions, store }: CollectionDefinition,
+  { name, hooks: own, actions, store, trash }: CollectionDefinition,
   declared: Hooks | undefined,
 ): CompiledHooks {
   if (!declared) return own
-  const first = compileHooks(`defineApi: hooks: ${name}`, declared, actions.keys(), store)
+  const names = [...actions.keys(), ...(trash ? [RESTORE] : [])]
+  const first = compileHooks(`defineApi: hooks: ${name}`, declared, names, store)
   return Object.freeze({
     before: join(first.before, own.before),
     after: join(first.after, own.after),

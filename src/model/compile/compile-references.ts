@@ -7,6 +7,7 @@ import type { Declaration } from '../types/declaration.ts'
 import type { CollectionDefinition } from '../types/definition.ts'
 import type { Reference, ReferenceOptions } from '../types/references.ts'
 import { omitFields } from './compile-field-roles.ts'
+import { RESTORE, TRASH } from './compile-trash.ts'
 import { sharesTransactions } from './link-references.ts'
 
 const RULES: Rules<ReferenceOptions> = {
@@ -83,6 +84,10 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
       assertValid(
         !isParent || !(actions.has(name) || listBlobFields(parent.shape.fields).includes(name)),
         `${collection}: "${name}" is a sub-collection and an action or a blob() too`,
+      )
+      assertValid(
+        !isParent || !parent.trash || (name !== TRASH && name !== RESTORE),
+        `${collection} has a trash: no sub-collection may be called "${name}". Rename it`,
       )
       fields.set(property, relateField(name, property, field, parent))
     }

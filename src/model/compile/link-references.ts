@@ -9,6 +9,7 @@ import type {
   RelationDefinition,
   VersionDefinition,
 } from '../types/definition.ts'
+import { linkTrash } from './compile-trash.ts'
 import { findRelations } from './relations.ts'
 
 /** A reference as the store of its items has it, for every version. */
@@ -77,6 +78,7 @@ export function linkReferences(versions: readonly VersionDefinition[]): VersionD
       }
     }
   }
+  linkTrash(children)
   const taken = listNames(versions)
   for (const { collections } of linked) {
     for (const collection of collections.values()) {

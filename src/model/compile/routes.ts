@@ -13,6 +13,7 @@ import type {
   VersionDefinition,
 } from '../types/definition.ts'
 import type { Operation } from '../types/operation.ts'
+import { findTrash, TRASH } from './compile-trash.ts'
 import { listKeys, UPSERT } from './unique-keys.ts'
 
 /** The item whose sub-collection is requested. */
@@ -258,6 +259,8 @@ function* collectionRoutes(
     }
   }
 
+  const { marked } = (under ? undefined : findTrash(collection)) ?? {}
+  if (marked) yield* collectionRoutes(version, marked)
   const query = (operation: Operation, name?: string) => [
     ...on('GET', operation, name),
     ...on('QUERY', operation, name),
@@ -305,13 +308,17 @@ export function parseId({ shape }: CollectionDefinition, text = ''): Id | undefi
 /** Prints the pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
 function printPattern(target: RouteTarget, withId = false): string {
   if (target.kind === 'root') return target.version?.name ? `/${target.version.name}` : '/'
-  const { version, collection, parent } = target
+  const { version, parent } = target
   const prefix = version.name === '' ? '' : `/${version.name}`
   const above = parent ? `/${parent.collection.name}/:parent` : ''
   const id = withId || target.id !== undefined ? '/:id' : ''
   const last = lastSegment(target)
-  return `${prefix}${above}/${collection.name}${id}${last === undefined ? '' : `/${escapeText(last)}`}`
+  return `${prefix}${above}/${pathOf(target)}${id}${last === undefined ? '' : `/${escapeText(last)}`}`
 }
+
+/** The path of a collection: an item is restored where it will be. */
+const pathOf = ({ kind, collection }: CollectionTarget) =>
+  kind === 'action' ? collection.name : collection.path
 
 /** The name behind a collection or an item. */
 function lastSegment({ kind, action, property }: RoutePlace): string | undefined {
@@ -336,13 +343,13 @@ export function printPath(target: RouteTarget, formats: readonly Format[]): stri
   const { version, kind } = target
   const prefix = version && version.name !== '' ? `/${version.name}` : ''
   if (kind === 'root') return `${prefix}/`
-  const { collection, parent, id } = target
+  const { parent, id } = target
   const above = parent ? `/${parent.collection.name}/${encodeURIComponent(parent.id)}` : ''
   // Only the end of a path can be taken for an extension.
   const own = id === undefined ? '' : `/${printIdSegment(id, kind === 'item' ? formats : [])}`
   const last = lastSegment(target)
   // Of all names only those of properties hold anything.
-  return `${prefix}${above}/${collection.name}${own}${last === undefined ? '' : `/${encodeURI(last)}`}`
+  return `${prefix}${above}/${pathOf(target)}${own}${last === undefined ? '' : `/${encodeURI(last)}`}`
 }
 
 function findPrinter(pattern: string): PathFunction<Record<string, string>> {
@@ -376,10 +383,14 @@ function printIdSegment(id: Id, formats: readonly Format[]): string {
  * `count` and the names of actions have another meaning.
  */
 export function invalidIdReason(
-  { actions, search }: CollectionDefinition,
+  { actions, search, trash }: CollectionDefinition,
   id: string,
 ): string | undefined {
-  const taken = id === COUNT || (search && id === SEARCH) || actions.get(id)?.on === 'collection'
+  const taken =
+    id === COUNT ||
+    (trash && id === TRASH) ||
+    (search && id === SEARCH) ||
+    actions.get(id)?.on === 'collection'
   if (taken) return `${JSON.stringify(id)} is the name of an action here`
   if (id === '' || id === '.' || id === '..') return 'An id must not be empty, "." or ".."'
   if (id.length > 255) return 'An id must have at most 255 characters'

@@ -9,7 +9,7 @@ export const UPSERT = 'upsert'
 
 /** Lists the unique sets that clients can name: they write and filter by each property of them. */
 export function listKeys({
-  shape,
+  keys,
   operations,
   inputFields,
   queryFields,
@@ -17,7 +17,7 @@ export function listKeys({
   if (!operations.has('create') || !operations.has('replace')) return NO_KEYS
   const isNamed = (dotted: string) =>
     [inputFields, queryFields].every(fields => findField(fields, toPath(dotted)) !== undefined)
-  return shape.unique.filter(set => set.every(isNamed))
+  return keys.filter(set => set.every(isNamed))
 }
 
 const NO_KEYS: readonly (readonly string[])[] = []

@@ -155,7 +155,7 @@ type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
 
 /** Who may do what, by operation and action. */
 type AccessOption<On> = {
-  readonly [K in Operation | 'search' | 'download' | 'default' | (keyof On & string)]?:
+  readonly [K in Operation | 'search' | 'download' | 'trash' | 'default' | (keyof On & string)]?:
     | AccessRule
     | undefined
 }
@@ -172,6 +172,14 @@ type FiltersOf<D extends Def> =
   unknown extends Output<D['schema']>
     ? Readonly<Record<string, unknown>>
     : Where<DefStored<D> & Referred<keyof DefStored<D>>>
+
+/** Where deleted items are marked. */
+export interface TrashOptions<Field extends string = string, Other extends string = string> {
+  /** The date of the deletion. */
+  readonly date: Field
+  /** The id of the deletion, which all items have that were deleted together. */
+  readonly deletion?: Other | undefined
+}
 
 /** A unique set of the items that pass all conditions. */
 export interface PartialUnique<Path extends string = string> {
@@ -215,6 +223,7 @@ export interface CollectionOptions<
   Groups extends string = string,
   Sql = unknown,
   Lease extends string = string,
+  Trash extends string = string,
 > extends PlainOptions {
   readonly store: Store & { readonly sql?: Sql | undefined }
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
@@ -297,6 +306,15 @@ export interface CollectionOptions<
   readonly lease?: Among<Lease, FieldOf<S>> | undefined
   /** The field that counts how often an item was taken: a whole number, such as `z.int().default(0)`. Default none. */
   readonly attempts?: NoInfer<FieldOf<S>> | undefined
+  /**
+   * Keeps deleted items: DELETE sets this date, and `POST /<name>/<id>/restore` removes it. Until then the item is in
+   * `GET /<name>/trash` alone, for who has the rule `trash`. The date is an optional date-time, such as `deleted_at`. With
+   * cascades also name a text for the id of the deletion: `{ date: 'deleted_at', deletion: 'deletion_id' }`. Default none.
+   */
+  readonly trash?:
+    | Among<Trash, FieldOf<S>>
+    | TrashOptions<Among<Trash, FieldOf<S>>, NoInfer<FieldOf<S>>>
+    | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I, P, Sql>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */

@@ -40,6 +40,8 @@ export interface Def {
   readonly groups: string
   /** The field of the lease: `never` without one. */
   readonly lease: string
+  /** The fields that mark what is in the trash: `never` without one. */
+  readonly trash: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
   /** The collections that fields refer to: those of parents, and others. */
@@ -75,6 +77,7 @@ export interface UnknownDef<P extends BasePrincipal = Principal> extends Def {
   readonly roles: unknown
   readonly binary: never
   readonly lease: never
+  readonly trash: never
 }
 
 /** A principal with the claims that all of these types of collections count on. */
@@ -128,6 +131,7 @@ export interface Made<
   Groups,
   Sql = unknown,
   Lease = never,
+  Trash = never,
 > {
   readonly name: N
   readonly schema: S
@@ -137,7 +141,7 @@ export interface Made<
   readonly output: Out
   readonly method: Methods
   readonly key: Key
-  readonly readOnly: NamesWith<Roles, 'readOnly'> | Owner
+  readonly readOnly: NamesWith<Roles, 'readOnly'> | Owner | Trash
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>
   readonly roles: Roles
@@ -145,6 +149,7 @@ export interface Made<
   readonly search: Search
   readonly groups: Groups
   readonly lease: Lease
+  readonly trash: Trash
   readonly binary: 'absent' extends keyof Blobs
     ? Binary
     : [Binary] extends [never]

@@ -65,6 +65,7 @@ export interface Declaration
       | 'owner'
       | 'lease'
       | 'attempts'
+      | 'trash'
     >,
     PlainOptions {
   readonly schema: Schema

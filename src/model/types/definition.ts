@@ -16,11 +16,12 @@ import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Fields } from '../../schema/fields.ts'
 import type { Validator } from '../../schema/validate.ts'
 import type { Schema } from '../../schema/zod-fields.ts'
+import type { Filter } from '../../store/filter.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { LeaseFields } from '../../store/program-store.ts'
 import type { SortKey } from '../../store/selection.ts'
 import type { Shape, TotalMode } from '../../store/store.ts'
-import type { Method } from './collection-options.ts'
+import type { Method, TrashOptions } from './collection-options.ts'
 import type { CompiledHooks } from './compiled-hooks.ts'
 import type { ActionRun, RowRule, Through } from './declaration.ts'
 import type { FieldRoles, FieldRules, OwnerOptions } from './field-roles.ts'
@@ -102,7 +103,22 @@ export interface CollectionDefinition {
   /** How the owner of an item is found; absent where items have no owner. */
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator
+  /** Where its items are: what other collections on it have in common. */
   readonly store: KeyedStore
+  /** The same as operations ask it: with a trash of what is outside of it, of the trash of what is in it. */
+  readonly items: KeyedStore
+  /** The same of the store within a transaction. */
+  readonly bind: (store: KeyedStore) => KeyedStore
+  /** The filters that items of the store pass which are those of the collection; empty without a trash. */
+  readonly rows: readonly Filter[]
+  /** How deleted items are marked; absent without a trash. */
+  readonly trash: TrashOptions | undefined
+  /** The collection whose trash it is; absent of all others. */
+  readonly home: CollectionDefinition | undefined
+  /** Its path below the version: its name, or `cars/trash`. */
+  readonly path: string
+  /** The unique sets of all items, each of which names one. */
+  readonly keys: readonly (readonly string[])[]
   readonly sort: readonly SortKey[]
   /** The fields that `GET /<collection>/search?q=` searches. */
   readonly search: readonly Path[] | undefined

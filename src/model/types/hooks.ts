@@ -32,6 +32,7 @@ export interface OwnDef<
   readonly immutable: never
   readonly binary: never
   readonly lease: never
+  readonly trash: never
 }
 
 /** The types of one collection of an api. */
@@ -172,6 +173,8 @@ export interface Before<D extends Def = UnknownDef, N = AnyNames> {
   replace?(event: Replacing<D, N>): Instead<D>
   patch?(event: Patching<D, N>): Instead<D>
   delete?(event: OnItem<D, N>): Awaitable<void>
+  /** Before an item is taken out of the trash. */
+  restore?(event: OnItem<D, N>): Awaitable<void>
 }
 
 /**
@@ -184,6 +187,7 @@ export interface After<D extends Def = UnknownDef, N = AnyNames> {
   replace?(event: Replacing<D, N>, result: DefStored<D>): Awaitable<void>
   patch?(event: Patching<D, N>, result: DefStored<D>): Awaitable<void>
   delete?(event: OnItem<D, N>, result: DefStored<D>): Awaitable<void>
+  restore?(event: OnItem<D, N>, result: DefStored<D>): Awaitable<void>
 }
 
 /** The context of a hook for every operation. */

@@ -153,9 +153,26 @@ export interface SearchOf<D extends Def, in out Named = AnyNames> {
 }
 
 /** What only collections have that declare it. One condition for all costs the others nothing. */
-type DeclaredOf<D extends Def, Named> = [D['groups' | 'lease']] extends [never]
+type DeclaredOf<D extends Def, Named> = [D['groups' | 'lease' | 'trash']] extends [never]
   ? unknown
-  : GroupsOf<D, Named> & TakeOf<D>
+  : GroupsOf<D, Named> & TakeOf<D> & TrashOf<D, Named>
+
+/** The trash of a collection, where its declaration has one. */
+type TrashOf<D extends Def, Named> = [D['trash']] extends [never]
+  ? unknown
+  : { readonly trash: Trash<D, Named> }
+
+/** What is in the trash of a collection: its reads, restore and the deletion for good. */
+export interface Trash<D extends Def, in out Named = AnyNames>
+  extends Pick<OperationsOf<D, Named>, 'list' | 'count' | 'read' | 'delete'> {
+  /**
+   * Takes an item out of the trash, with all that was deleted with it.
+   * @throws HttpError 404, and 409 if another item has its unique values by now, or what it refers to is deleted.
+   * @example
+   * await cars.trash.restore(car.id)
+   */
+  restore(target: Target<NamedBy<D>>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
+}
 
 /** The count by groups of a collection, where its declaration names any. */
 type GroupsOf<D extends Def, Named> = [D['groups']] extends [never]
@@ -303,7 +320,7 @@ export type Callable<D extends Def, Named = AnyNames> = DeclaredOf<D, Named> &
  * stay callable, for the program's own use.
  */
 export type Remote<D extends Def, Named = AnyNames> = [
-  D['readOnly' | 'binary' | 'operations' | 'search' | 'groups'],
+  D['readOnly' | 'binary' | 'operations' | 'search' | 'groups' | 'trash'],
 ] extends [never]
   ? OperationsOf<D, Named> & ActionsOf<D>
   : Allowed<ByClient<D>, Named>
@@ -313,6 +330,7 @@ type Allowed<D extends Def, Named> = ([D['operations']] extends [never]
   : ('count' extends D['operations'] ? GroupsOf<D, Named> : unknown) &
       Omit<OperationsOf<D, Named>, Refused<D['operations']>>) &
   ([D['search']] extends [never] ? unknown : SearchOf<D, Named>) &
+  TrashOf<D, Named> &
   ActionsOf<D>
 
 /** The methods that need an operation which the declaration leaves out. */

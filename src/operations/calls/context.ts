@@ -254,9 +254,9 @@ export class CallContext implements ListOptions {
 
   /** The store of a collection, for this call or a transaction within it. @throws TypeError outside of one that runs here. */
   storeOf(collection: CollectionDefinition, transaction = this.transaction): KeyedStore {
-    if (transaction) return transaction.storeOf(collection)
+    if (transaction) return collection.bind(transaction.storeOf(collection))
     requireOutside(collection.store, collection.name)
-    return collection.store
+    return collection.items
   }
 
   /** Whether the client may do something to a collection, or to the root. A program may do everything. */
@@ -351,10 +351,7 @@ export function toCollectionContext(context: RequestContext): CollectionContext 
   return context as CollectionContext
 }
 
-/**
- * Prints every resource, and the documentation of the api, for browsers: `html` of `rest-conventions/html`. A page shows
- * more than a representation: links, forms for what the client may do, choices of fields that name a parent.
- */
+/** Prints every resource, and the documentation of the api, for browsers: `html` of `rest-conventions/html`. */
 export interface Pages {
   /** What is negotiated: its name, extensions and media types, with `page: true`. */
   readonly format: Format

@@ -181,7 +181,7 @@ function listThrough(
   const within = findWithin(context, name, transaction)
   const parent = context.target.version.collections.get(name)
   const rows = parent && buildRowFilter(context, parent, transaction)
-  return rows ? [createWithin([field], { ...within, where: rows.where })] : []
+  return rows ? [createWithin([field], { ...within, where: [...within.where, ...rows.where] })] : []
 }
 
 /** Matches nothing, not even an item that has no id yet. */

@@ -4,6 +4,7 @@ import { isOwn, type ParsedFilter } from '../../query/related.ts'
 import type { Relation } from '../../query/relation.ts'
 import { createWithin, type Filter, type Within } from '../../store/filter.ts'
 import type { OperationContext } from './context.ts'
+import { requireOutside } from './work-context.ts'
 
 /** Finds all items of a collection, for filters that reach them. @throws TypeError for one that is not in the api. */
 export function findWithin(
@@ -14,8 +15,11 @@ export function findWithin(
   const { version } = context.target
   const collection = version.collections.get(name)
   if (!collection) throw new TypeError(`${name} is not in the api`)
-  const store = context.storeOf(collection, transaction)
-  return { name: `${version.name} ${name}`, store, fields: collection.shape.fields, where: [] }
+  const { rows, shape } = collection
+  // With all items, those of a trash too: the filters leave them out.
+  const store = transaction?.storeOf(collection) ?? collection.store
+  if (!transaction) requireOutside(store, name)
+  return { name: `${version.name} ${name}`, store, fields: shape.fields, where: rows }
 }
 
 /** @param enter finds the items that a relation leads to, before these filters. */

@@ -1,6 +1,7 @@
 // The resource of a collection in process: its methods and actions.
 
 import { Lines } from '../../base/lines.ts'
+import { findTrash, RESTORE, type TrashParts } from '../../model/compile/compile-trash.ts'
 import { normalizeId, SEARCH } from '../../model/compile/routes.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
 import type { UnknownDef } from '../../model/types/collection-types.ts'
@@ -53,7 +54,19 @@ export function createResource(scope: CallScope, wanted: NamedCollection): Resou
     ...resource,
     ...(collection.lease && { take: (options?: TakeOptions) => take(scope, collection, options) }),
   }
-  return transaction ? trackCalls(calls, collection.name, transaction.calls) : calls
+  const tracked = transaction ? trackCalls(calls, collection.name, transaction.calls) : calls
+  const trash = findTrash(collection)
+  return trash ? { ...tracked, ...{ trash: openTrash({ ...scope, version }, trash) } } : tracked
+}
+
+/** What is in the trash of a collection, for programs. */
+function openTrash(scope: CallScope, { marked }: TrashParts) {
+  const resource = new CollectionResource(scope, marked)
+  const { transaction } = scope
+  const name = `${marked.name}.trash`
+  const calls = transaction ? trackCalls({ ...resource }, name, transaction.calls) : resource
+  const { list, count, read, delete: remove, actions } = calls
+  return { list, count, read, delete: remove, restore: actions[RESTORE] }
 }
 
 /** What a write of one item gets. */
@@ -117,13 +130,13 @@ class CollectionResource implements Resource<UnknownDef> {
 
   readonly upsert: Resource['upsert'] = async (named, value, options) => {
     const collection = this.#collection
-    const { name, shape } = collection
+    const { name, keys } = collection
     // An empty query would be of all items.
     const read = Object.keys(named).length > 0 && readFilters(collection, 'upsert', named)
-    const key = read && findKey(shape.unique, read)
+    const key = read && findKey(keys, read)
     if (!key)
       throw new TypeError(
-        `${name}.upsert needs a value of each property of a unique set, not ${show(named)}. ${shape.unique.length > 0 ? `The sets are ${shape.unique.map(set => set.join(' and ')).join(', ')}` : 'Declare one by the option unique'}`,
+        `${name}.upsert needs a value of each property of a unique set, not ${show(named)}. ${keys.length > 0 ? `The sets are ${keys.map(set => set.join(' and ')).join(', ')}` : 'Declare one by the option unique'}`,
       )
     const perform = upsertBy(() => key)
     const call = { operation: 'upsert', place: WHOLE_COLLECTION, value, options, perform }

@@ -1,6 +1,7 @@
 // The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
 
 import { freezeDeep } from '../../base/values.ts'
+import { RESTORE } from '../../model/compile/compile-trash.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../../model/compile/routes.ts'
 import type { UPSERT } from '../../model/compile/unique-keys.ts'
@@ -17,12 +18,13 @@ import { compileByFilter } from '../writes/by-filter.ts'
 import { compileCreate } from '../writes/create-many.ts'
 import { withIncludedNames } from '../writes/included-names.ts'
 import { compileWrites } from '../writes/plan.ts'
+import { compileRestore } from '../writes/trash.ts'
 import { compileUpsert } from '../writes/upsert.ts'
 import { act } from './actions.ts'
 
 const COMPILERS: Readonly<
   Record<
-    Operation | typeof SEARCH | typeof DOWNLOAD | typeof UPSERT,
+    Operation | typeof SEARCH | typeof DOWNLOAD | typeof UPSERT | typeof RESTORE,
     (api: ApiDefinition, collection: CollectionDefinition, operation: string) => Perform
   >
 > = {
@@ -37,6 +39,7 @@ const COMPILERS: Readonly<
   patchMany: (api, collection) => compileByFilter(api, collection, 'patchMany'),
   deleteMany: (api, collection) => compileByFilter(api, collection, 'deleteMany'),
   download: () => download,
+  restore: (_api, collection) => compileRestore(collection),
   upsert: (api, collection) => withIncludedNames(collection, compileUpsert(api, collection)),
 }
 
@@ -49,8 +52,8 @@ export function compileOperation(
   api: ApiDefinition,
   { collection, action }: CollectionTarget,
   operation: string,
-  // Without an action it is one of these: routes and calls have no other names.
-  perform: Perform = action
+  // Without an action of a declaration it is one of these: routes and calls have no other names.
+  perform: Perform = action && !(collection.home && operation === RESTORE)
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {

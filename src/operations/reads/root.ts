@@ -2,6 +2,7 @@
 
 import type { Json } from '../../base/values.ts'
 import { printLink } from '../../http/link.ts'
+import { findTrash, TRASH } from '../../model/compile/compile-trash.ts'
 import {
   type CollectionTarget,
   printUriTemplate,
@@ -71,6 +72,9 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
     actions.count = { method: 'GET', url: urlOf({ ...list, kind: 'count' }) }
   if (kind === 'collection' && search && operations.has('list') && isShown(collection, 'search'))
     actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
+  const trash = kind === 'collection' && !parent ? findTrash(collection) : undefined
+  if (trash && isShown(collection, TRASH))
+    actions[TRASH] = { method: 'GET', url: urlOf({ ...list, collection: trash.marked }) }
   for (const action of collection.actions.values()) {
     const { name, method, on } = action
     if ((kind === 'collection' || on === 'item') && isShown(collection, name))

@@ -74,6 +74,8 @@ function isKept({ store, call, transaction }: Write) {
   const isLocked = transaction !== call.transaction
   return (field: string, parent: CollectionDefinition, id: Id) =>
     !isLocked &&
+    // Of a trash it knows nothing.
+    !parent.trash &&
     !parent.visible &&
     !parent.hideExistence &&
     store.facts?.()?.keptReferences.has(field) === true &&
@@ -184,13 +186,14 @@ export async function guardReferences(
   steps: readonly WriteStep[],
 ): Promise<WriteState> {
   const { call, values, current, store } = write
-  const named = [...call.target.collection.targets].flatMap(([field, { guarded }]) => {
+  const named = [...call.target.collection.targets].filter(([field, { guarded }]) => {
     const value = values?.[field] ?? null
-    return guarded && value !== null && value !== current?.item[field] ? [field] : []
+    return guarded && value !== null && value !== current?.item[field]
   })
   if (named.length === 0) return runSteps(steps, write)
   const kept = store.facts?.()?.keptReferences
-  if (!named.every(field => kept?.has(field))) return runAtomically(write, steps)
+  const isKept = named.every(([field, to]) => kept?.has(field) && !to.collection.trash)
+  if (!isKept) return runAtomically(write, steps)
   try {
     return await runSteps(steps, write)
   } catch (error) {

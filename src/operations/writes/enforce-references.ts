@@ -34,15 +34,16 @@ export async function deleteDoomed(write: Write<'current'>): Promise<Stored> {
     }
     const store = call.storeOf(collection, transaction)
     const options = toWriteOptions(write, 'deleted')
-    if (!(await store.write([{ delete: current }], options))) throw new Contested()
+    const done = await store.write([{ delete: current }], options)
+    if (!done) throw new Contested()
     progress.begun = true
     const others = doomed.slice(doomed.findIndex(isRoot) + 1)
     if (!(await deleteSets(write, others, progress, true))) throw new Contested()
+    return done[0] ?? current
   } catch (error) {
     if (!call.transaction || !progress.begun) throw error
     throw call.transaction.fail(error instanceof Contested ? conflictOf(call) : error)
   }
-  return current
 }
 
 /**

@@ -53,7 +53,7 @@ export async function findAllDoomed(
   items: readonly Stored[],
 ): Promise<DoomedItems> {
   const { collection } = call.target
-  const roots = items.map((each, at) => toNode(collection, each, at))
+  const roots = items.map((each, at) => toNode(collection, each, at, each.version))
   const doomed = [...roots]
   const nodes: DoomedNodes = new Map([
     [collection.store, new Map(roots.map(root => [root.id, root]))],
@@ -68,8 +68,8 @@ export async function findAllDoomed(
         .stream(selection, call.storeOptions)) {
         for (const stored of batch) {
           const parents: ReadonlyMap<unknown, DoomedNode> | undefined = nodes.get(parent.store)
-          const { root = 0 } = parents?.get(stored.item[field]) ?? {}
-          const node = known.get(stored.id) ?? toNode(child, stored, root)
+          const { root = 0, deletion = '' } = parents?.get(stored.item[field]) ?? {}
+          const node = known.get(stored.id) ?? toNode(child, stored, root, deletion)
           if (!known.has(stored.id)) next.push(node)
           known.set(stored.id, node)
           connect(node, stored.item[field], parents)
@@ -99,9 +99,12 @@ function toNode(
   collection: CollectionDefinition,
   { id, version, item }: Stored,
   root: number,
+  deletion: string,
 ): DoomedNode {
-  const contents = listContents(collection.contents, item)
-  return { collection, id, version, contents, root, parents: new Set(), waits: 0, wave: 0 }
+  // What goes into a trash keeps its files.
+  const contents = collection.trash ? [] : listContents(collection.contents, item)
+  const links = { parents: new Set<DoomedNode>(), waits: 0, wave: 0 }
+  return { collection, id, version, contents, root, deletion, ...links }
 }
 
 /** Notes that an item refers to another one. */

@@ -16,7 +16,7 @@ export async function storeAll(write: WriteState): Promise<void> {
   const { call } = write
   const { items } = manyOf(write)
   const transaction = write.transaction as RunningTransaction // the plan has begun one
-  const store = transaction.storeOf(call.target.collection)
+  const store = call.storeOf(call.target.collection, transaction)
   // A program that catches the error may go on, with nothing of a set.
   const searches = !(call.inProcess && call.transaction)
   let begun = false

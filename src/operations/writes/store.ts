@@ -25,7 +25,8 @@ export function storeChange(write: Write<'values' | 'current'>): Awaitable<Store
 export function deleteItem(write: Write<'current'>): Awaitable<Stored | undefined> {
   const { store, current } = write
   const deleted = store.write([{ delete: current }], toWriteOptions(write, 'deleted'))
-  return andThen(deleted, done => done && current)
+  // In a trash it has another version now.
+  return andThen(deleted, done => done && (done[0] ?? current))
 }
 
 function takeFirst(written: readonly Stored[] | undefined): Stored | undefined {

@@ -18,6 +18,8 @@ export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly wave: number
   /** The place of the item with which it is deleted, among those that a call deletes. */
   readonly root: number
+  /** The id of the deletion: a version of the item that was asked for, which no other has. */
+  readonly deletion: string
 }
 
 /** An issue of the item at a place. */

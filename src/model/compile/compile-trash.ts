@@ -1,0 +1,232 @@
+// The trash of a collection: deleted items stay in its store, marked. What is outside of it, what is in it, and both are
+// parts of one store, each as a collection of its own, so that nothing else knows of marks.
+
+import { memoize } from '../../base/memoize.ts'
+import { type Item, omit } from '../../base/values.ts'
+import { assertValid, checkOptions, needed, type Rules, TEXT } from '../../options.ts'
+import { listBlobFields } from '../../schema/blob.ts'
+import type { Fields } from '../../schema/fields.ts'
+import type { Filter, ValueFilter } from '../../store/filter.ts'
+import type { KeyedStore } from '../../store/keyed-store.ts'
+import type { PartialSet, Shape } from '../../store/store.ts'
+import { narrowStore, toValues } from '../../store/store-part.ts'
+import type { TrashOptions } from '../types/collection-options.ts'
+import type { Declaration } from '../types/declaration.ts'
+import type { ActionDefinition, Child, CollectionDefinition } from '../types/definition.ts'
+import { emptyValue } from './compile-field-roles.ts'
+import { toWhole } from './compile-views.ts'
+import { requireField } from './require-field.ts'
+
+/** The segment of the trash, and the operation that takes an item out of it. */
+export const TRASH = 'trash'
+export const RESTORE = 'restore'
+
+const RULES: Rules<TrashOptions> = { date: needed(TEXT), deletion: TEXT }
+
+/** The stores of a collection, as operations ask them. */
+export type Reach = Pick<CollectionDefinition, 'items' | 'bind' | 'rows'>
+
+const NO_ROWS: readonly Filter[] = []
+const asItIs = (store: KeyedStore) => store
+
+/** All items of a store. */
+export function reachAll(store: KeyedStore): Reach {
+  return { items: store, bind: asItIs, rows: NO_ROWS }
+}
+
+/** A declaration whose trash is an object. */
+export type ExpandedDeclaration = Omit<Declaration, 'trash'> & {
+  readonly trash?: TrashOptions | undefined
+}
+
+/** Reads the option `trash`, and makes its properties read-only. */
+export function expandTrash(options: Declaration): ExpandedDeclaration {
+  const { name, trash: declared, fields = {} } = options
+  if (declared === undefined) return { ...options, trash: undefined }
+  const trash = typeof declared === 'string' ? { date: declared } : declared
+  checkOptions(`${name}: trash`, trash, RULES)
+  const names = [trash.date, ...(trash.deletion === undefined ? [] : [trash.deletion])]
+  const own = names.find(each => Object.hasOwn(fields, each) && fields[each] !== 'readOnly')
+  assertValid(
+    own === undefined,
+    `${name}: "${own}" is read-only as a property of trash. Leave it out of fields`,
+  )
+  const roles = Object.fromEntries(names.map(each => [each, 'readOnly'] as const))
+  return { ...options, trash, fields: { ...fields, ...roles } }
+}
+
+/** The condition of what is not in the trash. */
+export function outside({ date }: TrashOptions): ValueFilter {
+  return { path: [date], operator: 'exists', values: [false] }
+}
+
+/**
+ * Compiles the trash of a collection; `undefined` without one.
+ * @throws TypeError for properties that cannot hold a mark, and for what cannot stand beside it.
+ */
+export function compileTrash(
+  { name, trash, lease, actions = {} }: ExpandedDeclaration,
+  { fields, identity }: Shape,
+): TrashOptions | undefined {
+  if (!trash) return undefined
+  const { date, deletion } = trash
+  assertValid(
+    !identity.parts,
+    `${name}: a link table cannot have a trash: its references are its id. Leave trash out`,
+  )
+  requireMark(name, fields, date, 'date-time')
+  if (deletion !== undefined) requireMark(name, fields, deletion, 'string')
+  for (const taken of [TRASH, RESTORE, ...(lease === undefined ? [] : ['lease'])]) {
+    assertValid(
+      !Object.hasOwn(actions, taken) && taken !== 'lease',
+      taken === 'lease'
+        ? `${name}: lease cannot be combined with trash. A job that is done deletes its item: leave trash out`
+        : `${name}: with trash an action may not be called "${taken}". Rename the action`,
+    )
+  }
+  const blob = listBlobFields(fields).find(each => each === RESTORE)
+  assertValid(!blob, `${name}: with trash no file may be called "${RESTORE}". Rename the property`)
+  return trash
+}
+
+function requireMark(
+  name: string,
+  fields: Fields,
+  property: string,
+  kind: 'date-time' | 'string',
+): void {
+  const type = kind === 'string' ? 'z.string()' : 'z.iso.datetime()'
+  const field = requireField(name, fields, 'trash', property)
+  assertValid(
+    field.kind === kind && field.optional !== field.nullable && fields.has(property),
+    `${name}: trash must name a ${kind} that is either optional or null, not "${property}". Declare ${property}: ${type}.optional(), or .nullable().default(null)`,
+  )
+}
+
+/** The unique sets of what is not in the trash: values of what is in it are free. */
+export function uniquesOutside(
+  trash: TrashOptions,
+  keys: readonly (readonly string[])[],
+  partial: readonly PartialSet[],
+): PartialSet[] {
+  const sets = [...keys.map(fields => ({ fields, where: [] })), ...partial]
+  return sets.map(({ fields, where }) => ({ fields, where: [outside(trash), ...where] }))
+}
+
+/** What is not in the trash: a deletion marks. */
+export function reachOutside(store: KeyedStore, trash: TrashOptions, shape: Shape): Reach {
+  const { date, deletion } = trash
+  const mark = (item: Item, by: string) => ({
+    ...toValues({ item }, shape),
+    [date]: new Date().toISOString(),
+    ...(deletion !== undefined && { [deletion]: by }),
+  })
+  const rows = [outside(trash)]
+  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, mark)
+  return { items: bind(store), bind, rows }
+}
+
+/** Takes the marks off the values of an item. */
+export function unmark(item: Item, { date, deletion = date }: TrashOptions, shape: Shape): Item {
+  const values = omit(toValues({ item }, shape), new Set([date, deletion]))
+  for (const name of [date, deletion]) {
+    const field = shape.fields.get(name)
+    const empty = field && emptyValue(field)
+    if (empty !== undefined) values[name] = empty
+  }
+  return values
+}
+
+const RESTORING: ActionDefinition = {
+  name: RESTORE,
+  on: 'item',
+  method: 'POST',
+  input: undefined,
+  inputFields: undefined,
+  check: undefined,
+  output: undefined,
+  outputFields: undefined,
+  givesItem: true,
+  description: 'Takes the item out of the trash',
+  transaction: true,
+  cookies: false,
+  crossSite: false,
+  run: undefined,
+}
+
+/** The trash of a collection, and its items with those outside of it. */
+export interface TrashParts extends TrashOptions {
+  readonly marked: CollectionDefinition
+  readonly whole: CollectionDefinition
+  /** What really deleted items take with them: told by {@link linkTrash}. */
+  readonly below: Child[]
+}
+
+/** Finds the trash of a collection; `undefined` without one, and of what is in it. */
+export function findTrash(collection: CollectionDefinition): TrashParts | undefined {
+  const { trash } = collection
+  return trash && buildTrash(toWhole(collection))
+}
+
+/** Of a definition, for as long as that is: an api asks for it at each request of a trash. */
+const buildTrash = memoize((home: CollectionDefinition): TrashParts => {
+  const { name, shape, store, access, hooks, operations, trash = { date: '' } } = home
+  const rows: readonly Filter[] = [{ ...outside(trash), values: [true] }]
+  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows)
+  // Who may delete may look at what is deleted, unless a rule says otherwise.
+  const rule = access[TRASH] ?? access.delete ?? access.default
+  const forReads = <Hook>(all: ReadonlyMap<string, Hook>) =>
+    new Map([...all].filter(([operation]) => READS.has(operation)))
+  const below: Child[] = []
+  const base = { ...home, home, trash: undefined, children: below, live: false, keys: [] }
+  const marked: CollectionDefinition = Object.freeze({
+    ...base,
+    ...{ items: bind(store), bind, rows },
+    path: `${name}/${TRASH}`,
+    operations: new Set(OPERATIONS.filter(each => each === 'list' || operations.has(each))),
+    actions: new Map([[RESTORE, RESTORING]]),
+    hooks: {
+      ...{ before: forReads(hooks.before), after: forReads(hooks.after), error: hooks.error },
+      transaction: false,
+    },
+    access: rule ? { default: rule } : {},
+    parents: new Map(),
+    search: undefined,
+    groups: new Map(),
+    putCreates: false,
+  })
+  return { ...trash, marked, whole: Object.freeze({ ...base, ...reachAll(store) }), below }
+})
+
+/** Operations that the trash has, if the collection has them. */
+const OPERATIONS = ['list', 'count', 'read', 'delete'] as const
+const READS: ReadonlySet<string> = new Set(['list', 'read', 'count', 'download'])
+
+/**
+ * Tells collections what their deletions reach. What is really removed takes marked items with it, or is kept by them; what
+ * is marked reaches others that can be marked alone.
+ * @param children of each collection: those that a deletion cannot mark are replaced.
+ * @throws TypeError for a cascade that could not be restored.
+ */
+export function linkTrash(children: ReadonlyMap<CollectionDefinition, Child[]>): void {
+  for (const [own, list] of children) {
+    const all = list.map(child => ({
+      ...child,
+      collection: findTrash(child.collection)?.whole ?? child.collection,
+    }))
+    const trash = findTrash(own)
+    if (!trash) {
+      list.splice(0, list.length, ...all)
+      continue
+    }
+    trash.below.push(...all)
+    for (const { collection: child, field, onDelete } of list) {
+      if (onDelete !== 'cascade') continue
+      const lacking = [child, own].find(each => !each.trash?.deletion)
+      assertValid(
+        lacking === undefined,
+        `${child.name}: "${field}" has onDelete: 'cascade', and ${own.name} has a trash: restore must know what was deleted together. Give ${lacking?.name} trash: { date: 'deleted_at', deletion: 'deletion_id' }`,
+      )
+    }
+  }
+}

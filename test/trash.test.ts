@@ -1,0 +1,463 @@
+// The trash of a collection (docs/collections.md, "Trash"): what is deleted is marked, and comes back whole.
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../src/client/index.ts'
+import { html } from '../src/html/index.ts'
+import {
+  blob,
+  defineApi,
+  defineCollection,
+  memoryBlobs,
+  memoryStore,
+  type Scheme,
+  sweepBlobs,
+} from '../src/index.ts'
+import type { Store } from '../src/store/store.ts'
+import { runs, seeded } from './random.ts'
+import { usePostgres } from './stores/postgres.ts'
+import { TRANSACTIONAL } from './stores/transactional.ts'
+import { defineUntyped } from './untyped.ts'
+
+usePostgres()
+
+const scheme: Scheme = {
+  name: 'Test',
+  challenge: () => 'Test',
+  authenticate: async ({ headers }) => {
+    const [, id, ...scopes] = headers.authorization?.split(' ') ?? []
+    return id === undefined ? undefined : { id, scopes }
+  },
+}
+const ADMIN = 'Test ann admin'
+
+const marks = {
+  deleted_at: z.iso.datetime().optional(),
+  deletion_id: z.string().nullable().default(null),
+}
+const trash = { date: 'deleted_at', deletion: 'deletion_id' } as const
+
+/** Cars with parts that are deleted with them, and notes that keep them. */
+function garage(open: () => Store, { secured = false, live = false } = {}) {
+  const events: string[] = []
+  const note = (name: string) => () => void events.push(name)
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ plate: z.string(), owner: z.string().default('ann'), ...marks }),
+    store: open(),
+    id: 'integer',
+    unique: ['plate'],
+    trash,
+    live,
+    hooks: {
+      before: { delete: note('before delete'), restore: note('before restore') },
+      after: { delete: note('after delete'), restore: note('after restore') },
+    },
+    ...(secured && {
+      visible: (principal?: { id: string }) => ({ owner: principal?.id ?? '' }),
+      access: { trash: ['admin'] },
+    }),
+  })
+  const parts = defineCollection({
+    name: 'parts',
+    schema: z.object({
+      car_id: z.int(),
+      name: z.string(),
+      serial: z.string().optional(),
+      ...marks,
+    }),
+    store: open(),
+    id: 'integer',
+    unique: ['serial'],
+    parents: { car_id: { collection: 'cars', onDelete: 'cascade' } },
+    trash,
+  })
+  const api = defineApi({
+    collections: { cars, parts },
+    pages: html,
+    batch: true,
+    ...(secured && { schemes: [scheme] }),
+  })
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ) => {
+    const init = { method, body: body === undefined ? null : JSON.stringify(body) }
+    const all = { 'content-type': 'application/json', ...headers }
+    const response = await api.fetch(new Request(`http://test${path}`, { ...init, headers: all }))
+    const text = await response.text()
+    const json = /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text
+    const { type, field } = Object(Object(json).errors?.[0])
+    return { status: response.status, json, type, field, headers: response.headers }
+  }
+  const ids = async (path: string) =>
+    (await send('GET', path)).json.map((each: { id: number }) => each.id)
+  return { cars, parts, api, send, ids, events }
+}
+
+describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
+  it('DELETE marks: nothing but the trash has the item, and restore brings it back', async () => {
+    const { send, ids, events, api, cars } = garage(await open())
+    await send('POST', '/cars', [{ plate: 'A' }, { plate: 'B' }])
+    const deleted = await send('DELETE', '/cars/1')
+    expect(deleted).toMatchObject({
+      status: 200,
+      json: { plate: 'A', deleted_at: expect.any(String) },
+    })
+    expect(await ids('/cars')).toEqual([2])
+    expect((await send('GET', '/cars/count')).json).toEqual({ count: 1 })
+    for (const method of ['GET', 'DELETE']) expect((await send(method, '/cars/1')).status).toBe(404)
+    expect((await send('PATCH', '/cars/1', { plate: 'C' })).status).toBe(404)
+    expect(await send('PUT', '/cars/1', { plate: 'C' })).toMatchObject({
+      status: 409,
+      type: 'in_trash',
+    })
+    expect(await send('POST', '/parts', { car_id: 1, name: 'x' })).toMatchObject({
+      status: 400,
+      type: 'unknown_reference',
+    })
+    expect(await ids('/cars/trash')).toEqual([1])
+    expect((await send('GET', '/cars/trash/count?plate=A')).json).toEqual({ count: 1 })
+    const inTrash = await send('GET', '/cars/trash/1')
+    expect(inTrash.json).toEqual(deleted.json)
+    const tag = inTrash.headers.get('etag') ?? ''
+    expect((await send('POST', '/cars/1/restore', undefined, { 'if-match': '"x"' })).status).toBe(
+      412,
+    )
+    expect((await send('POST', '/cars/2/restore')).status).toBe(404)
+    const restored = await send('POST', '/cars/1/restore', undefined, { 'if-match': tag })
+    expect(restored).toMatchObject({ status: 200, json: { id: 1, plate: 'A' } })
+    expect(restored.json.deleted_at).toBeUndefined()
+    expect((await send('POST', '/cars/1/restore')).status).toBe(404)
+    expect(await ids('/cars')).toEqual([1, 2])
+    expect(events).toEqual(['before delete', 'after delete', 'before restore', 'after restore'])
+    // For good, without another hook.
+    await send('DELETE', '/cars/1')
+    expect((await send('DELETE', '/cars/trash/1')).status).toBe(200)
+    expect(await ids('/cars/trash')).toEqual([])
+    expect(events.length).toBe(6)
+    // By a key once; in a batch; in process.
+    await api.collection(cars).delete(2)
+    const key = { 'idempotency-key': 'k' }
+    const both = [
+      await send('POST', '/cars/2/restore', undefined, key),
+      await send('POST', '/cars/2/restore', undefined, key),
+    ]
+    expect(both.map(each => [each.status, each.headers.get('location')])).toEqual([
+      [303, 'http://test/cars/2'],
+      [303, 'http://test/cars/2'],
+    ])
+    const steps = [
+      { method: 'DELETE', path: '/cars/2' },
+      { method: 'POST', path: '/cars/2/restore' },
+    ]
+    expect(
+      (await send('POST', '/batch', steps)).json.map((each: { status: number }) => each.status),
+    ).toEqual([200, 200])
+    await api.collection(cars).deleteMany({ plate: 'B' }, { maxAffected: 5 })
+    expect(
+      (await api.collection(cars).trash.list({ plate: 'B' }).toArray()).map(({ id }) => id),
+    ).toEqual([2])
+    expect(await api.collection(cars).trash.restore(2)).toMatchObject({ id: 2, plate: 'B' })
+  })
+
+  it('a cascade and its restore are whole', async () => {
+    const { send, ids } = garage(await open())
+    await send('POST', '/cars', [{ plate: 'A' }, { plate: 'B' }])
+    await send('POST', '/parts', [
+      { car_id: 1, name: 'door', serial: 's' },
+      { car_id: 1, name: 'seat' },
+      { car_id: 2, name: 'door' },
+    ])
+    await send('DELETE', '/parts/2')
+    await send('DELETE', '/cars/1')
+    expect(await ids('/parts')).toEqual([3])
+    expect(await ids('/parts/trash')).toEqual([1, 2])
+    // A part must not come back to a car that is in the trash.
+    expect(await send('POST', '/parts/1/restore')).toMatchObject({
+      status: 409,
+      type: 'in_trash',
+      field: 'car_id',
+    })
+    // What is taken by now, of the car or of a part, restores nothing.
+    const { id } = (await send('POST', '/cars', { plate: 'A' })).json
+    expect(await send('POST', '/cars/1/restore')).toMatchObject({
+      status: 409,
+      type: 'not_unique',
+      field: 'plate',
+    })
+    await send('DELETE', `/cars/${id}`)
+    const taken = (await send('POST', '/parts', { car_id: 2, name: 'x', serial: 's' })).json
+    expect((await send('POST', '/cars/1/restore')).status).toBe(409)
+    expect(await ids('/cars')).toEqual([2])
+    await send('DELETE', `/parts/${taken.id}`)
+    expect((await send('POST', '/cars/1/restore')).status).toBe(303)
+    expect(await ids('/parts')).toEqual([1, 3])
+    expect(await ids('/parts/trash')).toEqual([2, taken.id])
+    // What is deleted for good takes all with it, the part that was deleted before too.
+    await send('DELETE', '/cars/1')
+    expect((await send('DELETE', '/cars/trash/1')).status).toBe(200)
+    expect(await ids('/parts/trash')).toEqual([taken.id])
+  })
+
+  it('of 16 who create or restore the same value at once one wins', async () => {
+    const { send, ids } = garage(await open())
+    for (let at = 1; at <= 8; at++) {
+      await send('POST', '/cars', { plate: 'A' })
+      await send('DELETE', `/cars/${at}`)
+    }
+    const all = Array.from({ length: 16 }, (_, at) =>
+      at < 8 ? send('POST', `/cars/${at + 1}/restore`) : send('POST', '/cars', { plate: 'A' }),
+    )
+    const statuses = (await Promise.all(all)).map(({ status }) => status)
+    expect(statuses.filter(status => status < 400).length).toBe(1)
+    expect(statuses.filter(status => status === 409).length).toBe(15)
+    expect((await ids('/cars')).length).toBe(1)
+  })
+
+  it('a child never refers to a marked parent, whoever is first', async () => {
+    const { send, ids } = garage(await open())
+    for (let round = 1; round <= 5; round++) {
+      await send('POST', '/cars', { plate: `p${round}` })
+      const body = { car_id: round, name: 'late' }
+      await Promise.all([
+        send('DELETE', `/cars/${round}`),
+        ...Array.from({ length: 4 }, () => send('POST', '/parts', body)),
+      ])
+    }
+    expect(await ids('/cars')).toEqual([])
+    expect(await ids('/parts')).toEqual([])
+  })
+
+  it('row policies and the rule hold', async () => {
+    const { send } = garage(await open(), { secured: true })
+    const as = (authorization: string) => ({ authorization })
+    await send('POST', '/cars', { plate: 'A' }, as(ADMIN))
+    await send('DELETE', '/cars/1', undefined, as('Test ann'))
+    for (const [method, path] of [
+      ['GET', '/cars/trash'],
+      ['GET', '/cars/trash/1'],
+      ['DELETE', '/cars/trash/1'],
+      ['POST', '/cars/1/restore'],
+    ] as const) {
+      expect((await send(method, path)).status).toBe(401)
+      expect((await send(method, path, undefined, as('Test ann'))).status).toBe(403)
+    }
+    const put = (who: string) => send('PUT', '/cars/1', { plate: 'C' }, as(who))
+    expect((await put('Test ann')).status).toBe(404)
+    expect((await put(ADMIN)).status).toBe(409)
+    // Of another owner it is not there.
+    const bob = as('Test bob admin')
+    expect((await send('GET', '/cars/trash', undefined, bob)).json).toEqual([])
+    expect((await send('POST', '/cars/1/restore', undefined, bob)).status).toBe(404)
+    expect((await send('DELETE', '/cars/trash/1', undefined, bob)).status).toBe(404)
+    expect((await send('POST', '/cars/1/restore', undefined, as(ADMIN))).status).toBe(303)
+  })
+
+  it('is equal to a model over random requests', async () => {
+    const { send, ids } = garage(await open())
+    const draw = seeded()
+    const below = (end: number) => Math.floor(draw() * end)
+    /** By id: the plate, and the deletion that it is in the trash by. */
+    const cars = new Map<number, { plate: string; deletion: number }>()
+    const parts = new Map<number, { car: number; deletion: number }>()
+    let deletion = 0
+    const isLive = (each: { deletion: number } | undefined) => each?.deletion === 0
+    const isTaken = (plate: string) =>
+      [...cars.values()].some(each => isLive(each) && each.plate === plate)
+    for (let at = 0; at < runs(400); at++) {
+      const id = 1 + below(6)
+      const plate = `p${below(4)}`
+      const car = cars.get(id)
+      const kind = below(7)
+      if (kind === 0) {
+        const { status, json } = await send('POST', '/cars', { plate })
+        expect(status).toBe(isTaken(plate) ? 409 : 201)
+        if (status === 201) cars.set(json.id, { plate, deletion: 0 })
+      } else if (kind === 1) {
+        const { status, json } = await send('POST', '/parts', { car_id: id, name: 'x' })
+        expect(status).toBe(isLive(car) ? 201 : 400)
+        if (status === 201) parts.set(json.id, { car: id, deletion: 0 })
+      } else if (kind === 2) {
+        expect((await send('DELETE', `/cars/${id}`)).status).toBe(isLive(car) ? 200 : 404)
+        if (!car || !isLive(car)) continue
+        car.deletion = ++deletion
+        for (const part of parts.values())
+          if (part.car === id && isLive(part)) part.deletion = deletion
+      } else if (kind === 3) {
+        const part = parts.get(id)
+        expect((await send('DELETE', `/parts/${id}`)).status).toBe(isLive(part) ? 200 : 404)
+        if (part && isLive(part)) part.deletion = ++deletion
+      } else if (kind === 4) {
+        const { status } = await send('POST', `/cars/${id}/restore`)
+        if (!car || isLive(car)) {
+          expect(status).toBe(404)
+          continue
+        }
+        expect(status).toBe(isTaken(car.plate) ? 409 : 303)
+        if (status !== 303) continue
+        for (const part of parts.values()) if (part.deletion === car.deletion) part.deletion = 0
+        car.deletion = 0
+      } else if (kind === 5) {
+        const part = parts.get(id)
+        const { status } = await send('POST', `/parts/${id}/restore`)
+        if (!part || isLive(part)) expect(status).toBe(404)
+        else expect(status).toBe(isLive(cars.get(part.car)) ? 303 : 409)
+        if (part && status === 303) part.deletion = 0
+      } else if (below(3) === 0) {
+        const { status } = await send('DELETE', `/cars/trash/${id}`)
+        expect(status).toBe(car && !isLive(car) ? 200 : 404)
+        if (status !== 200) continue
+        cars.delete(id)
+        for (const [key, part] of parts) if (part.car === id) parts.delete(key)
+      } else {
+        const { status } = await send('PATCH', `/cars/${id}`, { plate })
+        expect(status).toBe(!isLive(car) ? 404 : isTaken(plate) && car?.plate !== plate ? 409 : 303)
+        if (car && status === 303) car.plate = plate
+      }
+    }
+    for (const [path, all] of [
+      ['cars', cars],
+      ['parts', parts],
+    ] as const) {
+      const of = (live: boolean) =>
+        [...all]
+          .flatMap(([key, each]) => (isLive(each) === live ? [key] : []))
+          .sort((a, b) => a - b)
+      expect(await ids(`/${path}?limit=100`)).toEqual(of(true))
+      expect(await ids(`/${path}/trash?limit=100`)).toEqual(of(false))
+    }
+  })
+})
+
+test('a live list is told that an item is gone, and that it is back', async () => {
+  const { send, api } = garage(() => memoryStore(), { live: true })
+  await send('POST', '/cars', { plate: 'A' })
+  const abort = new AbortController()
+  const request = new Request('http://test/cars', {
+    headers: { accept: 'text/event-stream' },
+    signal: abort.signal,
+  })
+  const reader = (await api.fetch(request)).body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const until = async (pattern: RegExp) => {
+    while (!pattern.test(text)) text += (await reader?.read())?.value ?? ''
+    text = ''
+  }
+  await until(/event: ready/)
+  await send('DELETE', '/cars/1')
+  await until(/event: removed\n(?:id: .*\n)?data: \[1\]/)
+  await send('POST', '/cars/1/restore')
+  await until(/event: items\n(?:id: .*\n)?data: \[\{"id":1,/)
+  abort.abort()
+})
+
+test('the client, the pages and the document have it', async () => {
+  const { send, api } = garage(() => memoryStore())
+  const fetch = (url: string, init: RequestInit) => api.fetch(new Request(url, init))
+  const client = createClient<typeof api>('http://test', { fetch })
+  const car = await client.cars.create({ plate: 'A' })
+  await client.cars.delete(car)
+  const [marked] = await client.cars.trash.list({ plate: 'A' }).toArray()
+  expect(await client.cars.trash.count()).toBe(1)
+  const page = await send('GET', '/cars/trash', undefined, { accept: 'text/html' })
+  expect(page.json).toMatch(/href="\/cars\/trash\/1"/)
+  expect((await send('GET', '/cars', undefined, { accept: 'text/html' })).json).toMatch(
+    /href="\/cars\/trash"/,
+  )
+  const item = await send('GET', '/cars/trash/1', undefined, { accept: 'text/html' })
+  expect(item.json).toMatch(/action="\/cars\/1\/restore"/)
+  const document = (await send('GET', '/openapi.json')).json
+  expect(
+    Object.keys(document.paths)
+      .filter(path => /trash|restore/.test(path))
+      .sort(),
+  ).toEqual([
+    '/cars/trash',
+    '/cars/trash/count',
+    '/cars/trash/{id}',
+    '/cars/{id}/restore',
+    '/parts/trash',
+    '/parts/trash/count',
+    '/parts/trash/{id}',
+    '/parts/{id}/restore',
+  ])
+  expect(document.paths['/cars/trash'].get.operationId).toBe('listCarsInTrash')
+  expect(
+    Object.keys(document.components.schemas).filter(name => /^Car\d|cars\./.test(name)),
+  ).toEqual([])
+  if (!marked) throw new Error('Nothing is in the trash')
+  expect(await client.cars.trash.restore(marked)).toMatchObject({ id: 1, plate: 'A' })
+  await client.cars.delete(car.id)
+  await client.cars.trash.delete(car.id)
+  expect(await client.cars.trash.count()).toBe(0)
+})
+
+test('files of what is in the trash stay', async () => {
+  const blobs = memoryBlobs()
+  const pictures = defineCollection({
+    name: 'pictures',
+    schema: z.object({ photo: blob(), deleted_at: z.iso.datetime().nullable().default(null) }),
+    store: memoryStore(),
+    blobs,
+    trash: 'deleted_at',
+    timestamps: false,
+  })
+  const api = defineApi({ collections: { pictures } })
+  const { id } = await api.collection(pictures).create({ photo: new Blob(['bytes']) })
+  await api.collection(pictures).delete(id)
+  expect(await sweepBlobs(blobs, [pictures], { olderThan: -1000 })).toBe(0)
+  const content = await api.fetch(new Request(`http://test/pictures/trash/${id}/photo`))
+  expect(await content.text()).toBe('bytes')
+  await api.collection(pictures).trash.delete(id)
+  let left = 0
+  for await (const _ of blobs.keys()) left++
+  expect(left).toBe(0)
+})
+
+describe('the declaration', () => {
+  const schema = z.object({ name: z.string(), both: z.iso.datetime().nullish(), ...marks })
+  const base = { name: 'cars', schema, store: memoryStore() }
+  it.each([
+    [{ trash: 'deletedat' }, /trash names no field: "deletedat"/],
+    [{ trash: 'name' }, /trash must name a date-time .*deleted_at|not "name"/],
+    [{ trash: 'both' }, /either optional or null, not "both"/],
+    [{ trash: { date: 'deleted_at', deletion: 'deleted_at' } }, /trash must name a string/],
+    [
+      { trash, fields: { deleted_at: 'writeOnly' } },
+      /"deleted_at" is read-only as a property of trash/,
+    ],
+    [
+      { trash, actions: { restore: { on: 'item', run: () => undefined } } },
+      /may not be called "restore"/,
+    ],
+    [{ trash, lease: 'deleted_at' }, /lease cannot be combined with trash/],
+  ] as const)('refuses %j', (options, message) => {
+    expect(() => defineUntyped({ ...base, ...(options as object) })).toThrow(message)
+  })
+
+  it('refuses a cascade that could not be restored, and versions that differ', () => {
+    const cars = defineUntyped({ ...base, store: memoryStore(), trash: 'deleted_at' })
+    const parts = defineUntyped({
+      name: 'parts',
+      schema: z.object({ car_id: z.string() }),
+      store: memoryStore(),
+      parents: { car_id: { collection: 'cars', onDelete: 'cascade' } },
+    })
+    expect(() => defineApi({ collections: { cars, parts } })).toThrow(
+      /parts: "car_id" has onDelete: 'cascade', and cars has a trash.*Give parts trash/,
+    )
+    const store = memoryStore()
+    const v1 = defineUntyped({ ...base, store })
+    const v2 = defineUntyped({ ...base, store, trash: 'deleted_at' })
+    expect(() =>
+      defineApi({
+        versions: [
+          { version: 1, collections: { cars: v1 } },
+          { version: 2, collections: { cars: v2 } },
+        ],
+      } as never),
+    ).toThrow(/versions of one table need the same trash/)
+  })
+})
