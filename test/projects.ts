@@ -54,6 +54,7 @@ export const STORES: readonly string[] = named([
   'stores/existing',
   'stores/folded',
   'stores/gather',
+  'stores/indexed',
   'stores/kept-ways',
   'stores/kept',
   'stores/kill',

@@ -1,6 +1,7 @@
 // Builds the statements of lists and counts: what is selected, in which order, and from which place on.
 
 import type { Scalar } from '../../base/values.ts'
+import { type FilterLeaf, isLeaf, toConjunction } from '../../store/filter.ts'
 import type { Selection, SortKey } from '../../store/selection.ts'
 import type { Slice } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
@@ -57,7 +58,7 @@ export function listStatement(
   mapping: TableMapping,
   columns: Fragment,
 ): Fragment {
-  const { sort } = selection
+  const sort = markFilled(selection)
   const condition = buildCondition(selection, mapping)
   const more = listExtras(selection, extras, mapping)
   const backward = 'key' in slice && slice.backward
@@ -78,16 +79,34 @@ export function listStatement(
   return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
 }
 
+/** A key of a sort. */
+interface PlannedKey extends SortKey {
+  /** Whether no null passes: then it sorts as its indexes do, wherever these have their nulls. */
+  readonly filled?: boolean
+}
+
+function markFilled({ where, sort }: Selection): PlannedKey[] {
+  const leaves = toConjunction(where).filter(isLeaf)
+  return sort.map(key => {
+    const name = key.path.join('.')
+    // A condition on an absent value does not hold, but for `exists`.
+    const excludes = ({ path, operator, values }: FilterLeaf) =>
+      path.join('.') === name && (operator !== 'exists' || values[0] === true)
+    return leaves.some(excludes) ? { ...key, filled: true } : key
+  })
+}
+
 /** Builds the `order by` of a sort, or of its reverse. */
 export function buildOrder(
-  sort: readonly SortKey[],
+  sort: readonly PlannedKey[],
   backward: boolean,
   mapping: TableMapping,
 ): Fragment {
   return sql.join(
-    sort.map(({ path, descending }) => {
-      const { order, nullable } = mapping.find(path)
-      return mapping.database.orderBy(order, descending !== backward, nullable)
+    sort.map(({ path, descending, filled = false }) => {
+      const { order, nullable, nullsLast = false } = mapping.find(path)
+      const asIndexed = filled && nullsLast
+      return mapping.database.orderBy(order, descending !== backward, nullable && !asIndexed)
     }),
   )
 }
@@ -105,20 +124,24 @@ export interface RowRange {
  * and values follow, an index finds the place only in two ranges.
  */
 export function rangesAfter(
-  sort: readonly SortKey[],
+  sort: readonly PlannedKey[],
   key: PlaceKey,
   backward: boolean,
   mapping: TableMapping,
 ): readonly [RowRange, ...RowRange[]] {
-  const keys = sort.map(({ path, descending }, index) => {
+  const keys = sort.map(({ path, descending, filled }, index) => {
     const value = key[index] ?? null
-    return { at: mapping.find(path), value, down: descending !== backward }
+    const found = mapping.find(path)
+    const at = filled && value !== null ? { ...found, nullable: false } : found
+    return { at, value, down: descending !== backward }
   })
-  const order = buildOrder(sort, backward, mapping)
   const { database } = mapping
   const [first, ...others] = keys
   const [by, ...rest] = sort
   const both = first?.at.nullable && (first.value !== null) === first.down && others.length > 0
+  // Only values follow.
+  const filled = by && (both || (first && first.value !== null && !first.down))
+  const order = buildOrder(filled ? [{ ...by, filled }, ...rest] : sort, backward, mapping)
   if (!both || !by) return [{ condition: afterCondition(keys, database), order }]
   // All nulls are equal in the first key: in the direction of the next key, an index has their order.
   const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]

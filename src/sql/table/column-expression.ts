@@ -12,6 +12,8 @@ export interface ColumnExpression {
   readonly nullable: boolean
   /** Its column, unless it lies in a JSON column. */
   readonly column?: Fragment
+  /** Whether its indexes have nulls last, and not first as the lists. */
+  readonly nullsLast?: boolean | undefined
   /** The stored value; native types as text. */
   readonly value: Fragment
   /** The value to compare and sort by: a client's date-time in milliseconds since 1970. */
@@ -55,7 +57,7 @@ export function buildExpression(
   const { kind } = field
   if (column.type !== 'json') {
     const nullable = field.nullable || field.optional
-    const plain = { kind, nullable, column: ref }
+    const plain = { kind, nullable, column: ref, nullsLast: column.nullsLast }
     if (list) {
       const value = list.toJson(ref)
       return { ...plain, value, order: value, json: { column: value, path: [] }, list }

@@ -47,6 +47,8 @@ export interface Filled {
   /** Whether a view computes it. */
   readonly unwritable: boolean
   readonly preset: Preset | undefined
+  /** Whether all indexes on it have nulls last, as PostgreSQL makes them by default. */
+  readonly nullsLast: boolean
 }
 
 /** The values of a column whose field is absent. */

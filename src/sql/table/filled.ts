@@ -28,6 +28,7 @@ export function findFilled(column: Column, row: Row, shape: Shape): Filled {
     notNull,
     unwritable,
     preset,
+    nullsLast: isTrue(row.has_nulls_last),
   }
 }
 
