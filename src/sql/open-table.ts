@@ -3,6 +3,7 @@
 import type { StoreFacts } from '../store/store.ts'
 import type { KeyTarget } from './databases/database.ts'
 import type { Session } from './session/session.ts'
+import type { Advice } from './session/start-advice.ts'
 import { type OwnTable, setUpTable } from './set-up-table.ts'
 import { buildChangeAlike } from './statements/change-alike.ts'
 import { buildCountBy, type CountRows } from './statements/count-by.ts'
@@ -40,7 +41,7 @@ export interface Table {
   /** Whether clients read what triggers say. */
   readonly databaseMessages: boolean
   /** What to tell the one who runs the program. */
-  readonly advice: readonly string[]
+  readonly advice: readonly (Advice | string)[]
 }
 
 export async function openTable(declared: OwnTable, session: Session): Promise<Table> {
@@ -54,7 +55,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
   const counts = shape.identity.kind === 'integer' && catalog.fillsId(mapping)
   const ids = counts
     ? await session.read(runner => readIdSequence(mapping, runner))
-    : { advice: [] }
+    : { advice: catalog.makesRandomIds(mapping) ? [adviseRandom(mapping)] : [] }
   const unfilled = catalog.listUnfilled(mapping)
   const unwritable = listUnwritable(mapping)
   const records = createRecords(database, mapping.table, options.clock)
@@ -120,6 +121,12 @@ function adviseOrder({ database, shape: { name, identity } }: TableMapping): str
   return [
     `${name}: in ${database.name} ids may become visible in another order, so that since_id may miss items. Set ordered: false, or let no client read by since_id`,
   ]
+}
+
+function adviseRandom({ table }: TableMapping): Advice {
+  const text =
+    'the database makes random ids for other programs, so that a client that reads on by since_id misses what they insert, and creates wait for each other in vain. Declare ordered: false'
+  return { table, text }
 }
 
 function adviseFolding({ table }: TableMapping): string {

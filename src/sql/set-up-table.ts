@@ -7,6 +7,7 @@ import { type Fragment, print, sql } from './databases/sql-text.ts'
 import type { TableOptions } from './options.ts'
 import { compile, isTrue, type Runner } from './session/runner.ts'
 import type { Session } from './session/session.ts'
+import { findSetting } from './statements/id-sequence.ts'
 import { type Catalog, readCatalog } from './table/catalog.ts'
 import type { Column } from './table/columns.ts'
 import {
@@ -181,6 +182,12 @@ async function lookAtTable(
     const folded = map([...catalog.folded, ...unfolded.map(({ column }) => column)])
     // Together: a trigger that does not fit the columns is taken for one of others.
     return { next: [...addColumns(unfolded, mapping), ...extraStatements(folded)] }
+  }
+  const counts = migrate && shape.identity.kind === 'integer' && catalog.fillsId(mapping)
+  const setting = counts ? await findSetting(mapping, runner) : undefined
+  if (setting) {
+    // No other program inserts in between.
+    return { next: [sql`lock table ${mapping.from} in share row exclusive mode`, setting] }
   }
   const used = !hasTrigger && catalog.folded.length > 0 ? map([]) : mapping
   const kept = await readKeys(used, catalog.typeOf, runner)

@@ -1,6 +1,5 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 
-import { emitWarning } from 'node:process'
 import type { Kysely } from 'kysely'
 import { iterate } from '../base/iterate.ts'
 import { checkOptions } from '../options.ts'
@@ -284,8 +283,7 @@ class SqlStore extends TableCalls implements Store {
   async #openFor(shape: Shape): Promise<Table> {
     const keys = await this.#references.findKeys(this)
     const declared = { shape, database: this.#sql, options: this.#options, keys }
-    const opened = await openTable(declared, this.#session)
-    for (const each of opened.advice) emitWarning(each, { code: 'REST_CONVENTIONS_TABLE' })
+    const opened = await this.database.advice.gather(() => openTable(declared, this.#session))
     setMapping(this, opened.mapping)
     if (this.#options.changes) {
       const { setUpLog } = await import('./changes/set-up.ts')

@@ -39,6 +39,9 @@ export function nextId(identity: Identity, last: Id | undefined, now: number): I
   return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
+/** From here on no greater UUID may exist: such ids, of other programs, do not count. */
+export const LAST_UUID = 'ffffffff-ffff-0000-0000-000000000000'
+
 /** Only in lower case: ids are compared as texts. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -48,7 +51,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * whatever the clock does. A last id that is not a UUID is ignored.
  */
 export function nextUuid(last: string | undefined, now: number): string {
-  const known = last !== undefined && UUID.test(last) ? last : undefined
+  const known = last !== undefined && UUID.test(last) && last < LAST_UUID ? last : undefined
   const lastTime =
     known === undefined ? -1 : Number.parseInt(known.slice(0, 8) + known.slice(9, 13), 16)
   if (known === undefined || now > lastTime) {

@@ -7,13 +7,13 @@ import { type KeptTable, makeKept, useKeptTables } from './kept-tables.ts'
 
 useKeptTables()
 
-async function serve({ db, table, say }: KeptTable) {
+async function serve({ db, table, say }: KeptTable, options: { migrate?: boolean } = {}) {
   const warnings: string[] = []
   const note = (warning: Error) => void warnings.push(warning.message)
   const notes = defineCollection({
     name: 'notes',
     schema: z.object({ name: z.string() }),
-    store: sqlStore({ db, table, version: false }),
+    store: sqlStore({ db, table, version: false, ...options }),
     id: 'integer',
     timestamps: false,
   })
@@ -132,4 +132,82 @@ test.each([
   // The catalog is read with the defaults of its columns.
   const draws = kept.statements.filter(each => /nextval\(/.test(each) && !/pg_attrdef/.test(each))
   expect(draws).toEqual([])
+})
+
+test('migrate: true sets a sequence that is behind', async () => {
+  const kept = await makeKept('PostgreSQL', made(IDENTITY, "insert into TABLE values (900, 'x')"))
+  const { create, insert, warnings } = await serve({ ...kept, db: kept.owner }, { migrate: true })
+  expect(warnings.join()).not.toContain('setval')
+  expect([await insert(), await create('a')]).toEqual([901, 902])
+  const next = await serve({ ...kept, db: kept.owner }, { migrate: true })
+  expect(await next.create('b')).toBe(903)
+})
+
+describe('ids of UUIDs', () => {
+  const Note = z.object({ name: z.string() })
+  const define = ({ owner: db, table }: KeptTable, name: string, ordered?: boolean) =>
+    defineCollection({
+      ...{ name, schema: Note, timestamps: false, ordered },
+      store: sqlStore({ db, table, version: false }),
+    })
+
+  test('twelve tables tell what they have to tell by one warning', async () => {
+    const id = 'id uuid primary key default gen_random_uuid()'
+    const kinds = [...Array(6).fill(id), ...Array(6).fill(IDENTITY)]
+    const tables = await Promise.all(kinds.map(each => makeKept('PostgreSQL', made(each))))
+    const [first] = tables
+    const collections = tables.map((kept, at) => {
+      const shared = { ...kept, owner: first?.owner ?? kept.owner }
+      const store = sqlStore({ db: shared.owner, table: kept.table, version: false })
+      return at < 6
+        ? define(shared, `notes_${at}`, at === 0 ? false : undefined)
+        : defineCollection({
+            name: `notes_${at}`,
+            schema: Note,
+            store,
+            id: 'integer',
+            timestamps: false,
+          })
+    })
+    const warnings: string[] = []
+    const note = (warning: Error) => void warnings.push(warning.message)
+    process.on('warning', note)
+    await defineApi({
+      collections: Object.fromEntries(collections.map(each => [each.name, each])),
+    }).open()
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('warning', note)
+    const named = (from: number, to: number) =>
+      tables
+        .slice(from, to)
+        .map(({ table }) => table)
+        .sort()
+    expect(warnings).toHaveLength(1)
+    const lines = (warnings[0] ?? '').split('\n').map(line => line.split(': '))
+    expect(lines.map(([of = '']) => of.split(', ').sort()).sort()).toEqual(
+      [named(1, 6), named(6, 12)].sort(),
+    )
+    expect(warnings[0]).toMatch(/Declare ordered: false/)
+  })
+
+  test.each(['PostgreSQL', 'SQLite'] as const)(
+    'the greatest of all breaks no create: %s',
+    async name => {
+      const id = name === 'SQLite' ? 'id text primary key' : 'id uuid primary key'
+      const max = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      const kept = await makeKept(name, made(id, `insert into TABLE values ('${max}', 'x')`))
+      const notes = define(kept, 'notes')
+      const api = defineApi({ collections: { notes } })
+      const ids: string[] = []
+      for (let at = 0; at < 3; at++)
+        ids.push((await api.collection(notes).create({ name: 'a' })).id)
+      const many = await Promise.all(
+        ['b', 'c', 'd'].map(each => api.collection(notes).create({ name: each })),
+      )
+      expect(ids).toEqual(ids.toSorted())
+      for (const each of [...ids, ...many.map(({ id }) => id)])
+        expect(each).toMatch(/^0[\da-f]{7}-[\da-f]{4}-7/)
+      expect((await api.collection(notes).read(max))?.name).toBe('x')
+    },
+  )
 })

@@ -94,7 +94,8 @@ async function warningsOf(table: string, work: () => Promise<unknown>): Promise<
   await work()
   await new Promise(resolve => setImmediate(resolve))
   process.off('warning', listen)
-  return warned.filter(text => text.startsWith(table))
+  const texts = warned.flatMap(text => text.split(new RegExp(`\\n(?=${table}\\b)`)))
+  return texts.filter(text => text.startsWith(table))
 }
 
 describe.each(DATABASES)('%s', (_name, open) => {

@@ -2,6 +2,7 @@
 import type { Kysely, QueryExecutor } from 'kysely'
 import { TransactionQueue } from '../../store/transaction-queue.ts'
 import { SlowReads } from './slow-reads.ts'
+import { StartAdvice } from './start-advice.ts'
 
 /** The user's Kysely, as far as a session needs it. */
 export type AnyKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
@@ -28,6 +29,7 @@ export interface SharedDatabase {
   /** The last transaction that makes tables. */
   setUps: Promise<unknown>
   readonly slowReads: SlowReads
+  readonly advice: StartAdvice
 }
 
 /** How many transactions of one database run at the same time, where its pool is large enough. */
@@ -57,6 +59,7 @@ export function findSharedDatabase(db: AnyKysely): SharedDatabase {
       return Math.max(1, Math.min(MAX_TRANSACTIONS, poolSize - LEFT_CONNECTIONS))
     }),
     slowReads: new SlowReads(),
+    advice: new StartAdvice(),
   }
   databases.set(adapter, made)
   return made

@@ -3,6 +3,7 @@
 import type { IdSequence } from '../databases/database.ts'
 import { type Fragment, print, sql } from '../databases/sql-text.ts'
 import { compile, isTrue, type Runner } from '../session/runner.ts'
+import type { Advice } from '../session/start-advice.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 
 /** How many numbers a create passes over, to come up with rows whose ids the sequence has not given. */
@@ -11,7 +12,7 @@ const MAX_SKIPPED = 1000
 /** The sequence of a table, and what to tell of it. */
 interface FoundSequence {
   readonly sequence?: IdSequence
-  readonly advice: readonly string[]
+  readonly advice: readonly Advice[]
 }
 
 /** Finds the sequence of counted ids. */
@@ -19,29 +20,46 @@ export async function readIdSequence(
   mapping: TableMapping,
   runner: Runner,
 ): Promise<FoundSequence> {
-  const { database, table, id, from, greatestId } = mapping
-  if (!database.idSequence) return { advice: [] }
-  const [row] = (await runner.run(compile(database, database.idSequence(table, id.column)))).rows
+  const { table } = mapping
+  const row = await findSequence(mapping, runner)
   if (!row) return { advice: [] }
   const name = String(row.name)
   if (!isTrue(row.is_usable)) {
-    return {
-      advice: [
-        `${table} has the sequence ${name} for its ids, which this user of the database may not use, so that inserts of other programs fail after creates. Grant it usage on that sequence`,
-      ],
-    }
+    const text =
+      'this user of the database may not use the sequence of the ids, so that inserts of other programs fail after creates. Grant it usage on that sequence'
+    return { advice: [{ table: `${table} (${name})`, text }] }
   }
-  const advice = [
-    `${table} has the sequence ${name} for its ids, which other programs may use too. What they insert may become visible after greater ids, so that a client that reads on by since_id misses it`,
-  ]
+  const shared =
+    'ids come from a sequence that other programs may use too. What they insert may become visible after greater ids, so that a client that reads on by since_id misses it'
+  const behind =
+    'the sequence is behind the ids, so that inserts of other programs fail. Set migrate: true, or run this:'
+  const setting = await findSetting(mapping, runner)
+  const line = setting && print(setting, mapping.database).sql
+  return {
+    sequence: { name, cache: Number(row.cache) },
+    advice: [
+      { table, text: shared },
+      ...(line === undefined ? [] : [{ table, text: behind, line }]),
+    ],
+  }
+}
+
+async function findSequence({ database, table, id }: TableMapping, runner: Runner) {
+  if (!database.idSequence) return undefined
+  return (await runner.run(compile(database, database.idSequence(table, id.column)))).rows[0]
+}
+
+/** Builds the statement that sets the sequence of the ids, if it is behind them. */
+export async function findSetting(
+  mapping: TableMapping,
+  runner: Runner,
+): Promise<Fragment | undefined> {
+  const { database, id, from, greatestId } = mapping
+  const row = await findSequence(mapping, runner)
+  if (!row || !isTrue(row.is_usable)) return undefined
   const [top] = (await runner.run(compile(database, sql`select (${greatestId}) as most`))).rows
-  if (Number(top?.most ?? 0) > Number(row.last ?? 0)) {
-    const line = sql`select setval(${sql.lit(name)}, (select max(${id.ref}) from ${from}))`
-    advice.push(
-      `The sequence ${name} is behind the ids of ${table}, so that inserts of other programs fail. Run this:\n${print(line, database).sql};`,
-    )
-  }
-  return { sequence: { name, cache: Number(row.cache) }, advice }
+  if (Number(top?.most ?? 0) <= Number(row.last ?? 0)) return undefined
+  return sql`select setval(${sql.lit(String(row.name))}, (select max(${id.ref}) from ${from}))`
 }
 
 /**

@@ -62,7 +62,7 @@ function named(mapping: TableMapping) {
 
 /** Makes ids by writing the last one. */
 function makeIds(
-  { from, id, shape, greatestId, idValue }: TableMapping,
+  { from, id, shape, greatestId, idValue, isInOrder }: TableMapping,
   count: Fragment,
   sequence?: IdSequence,
 ): Fragment {
@@ -80,7 +80,7 @@ function makeIds(
     kind === 'text'
       ? sql`${PLACEHOLDER}::text is null`
       : // Sorted, so that an index finds it: for `exists` the planner reads the whole table.
-        sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${idValue}, false)`
+        sql`coalesce((select ${id.ref} from ${from} where ${isInOrder} order by ${id.ref} desc limit 1) > ${idValue}, false)`
   return sql`update ${sequences} as kept set last_id = ${PLACEHOLDER} where kept.name = ${PLACEHOLDER} and kept.last_id < ${PLACEHOLDER} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as last`
 }
 

@@ -18,7 +18,7 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
  * `is_required`, for one that is never null and has no default; `is_not_null`; `preset`, its default as SQL; `is_generated`;
  * `is_view`, and `is_writable`, false for what a view computes. Of SQLite `makes_time`, for one whose default is the time as
- * SQLite prints it. Of PostgreSQL also `is_readable`, false where the role may not read the column, `bare_type` without a
+ * SQLite prints it. Of PostgreSQL also `has_nulls_last`, whether all indexes on the column have it so, `is_readable`, false where the role may not read it, `bare_type` without a
  * length, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws Error for a table that does not exist, with what creates it.
  */
@@ -40,7 +40,6 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     return rows.filter(row => !known.has(row))
   }
   return {
-    /** Finds the type of a column. */
     typeOf(column: string): string | undefined {
       const type = database.serves && find(column)?.type
       return type === undefined ? undefined : String(type)
@@ -93,6 +92,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     mayAlter,
     listForeignTimes: (mapping: TableMapping) => listForeignTimes(mapping, find),
     fillsId: ({ id }: TableMapping) => isFilled(find(id.column)),
+    makesRandomIds: (mapping: TableMapping) => makesRandomIds(mapping, find(mapping.id.column)),
     /** Lists the columns that the store does not serve, where a deletion may change one of them in place of the row. */
     listUnserved(mapping: TableMapping): string[] {
       if (!mayAlter(mapping, 'change')) return []
@@ -121,6 +121,14 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     /** Whether no trigger or rule skips a row that is inserted, or makes it another one. */
     insertsAll: isTrue(first?.inserts_all),
   }
+}
+
+/** Functions that make a UUID of random bits, or of a time whose first bits are not the first. */
+const RANDOM = /\b(?:gen_random_uuid|uuidv4|uuid_generate_v[14])\(/
+
+/** Whether the database makes the ids of other programs, in no order, though the store makes its own in one. */
+function makesRandomIds({ shape: { identity } }: TableMapping, row: Row | undefined): boolean {
+  return identity.kind === 'uuid' && identity.ordered !== false && RANDOM.test(String(row?.preset))
 }
 
 /** Lists the columns of the dates of writes that the database fills in by a text of another form. */

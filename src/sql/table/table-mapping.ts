@@ -2,7 +2,7 @@
 import { emitWarning } from 'node:process'
 import { getValue, type Path, toPath } from '../../base/paths.ts'
 import { type Item, sameJson } from '../../base/values.ts'
-import { createVersion } from '../../store/ids.ts'
+import { createVersion, LAST_UUID } from '../../store/ids.ts'
 import { listIdFields } from '../../store/relation-ids.ts'
 import { uniquesOf } from '../../store/shapes.ts'
 import type { Id, Shape, Stored } from '../../store/store.ts'
@@ -336,13 +336,18 @@ export class TableMapping {
     return this.id.native ? (this.id.native.toColumnText(id) ?? null) : id
   }
 
+  /** The condition of UUIDs after which greater ones may exist. */
+  get isInOrder(): Fragment {
+    const { ref, native } = this.id
+    return sql`${ref} < ${sql.lit(LAST_UUID)}${sql.raw(native ? '::uuid' : '')}`
+  }
+
   /** The query for the greatest id. */
   get greatestId(): Fragment {
     const { ref, readable, native } = this.id
-    // PostgreSQL has no `max` of a UUID.
-    return native
-      ? sql`select ${readable} from ${this.from} order by ${ref} desc limit 1`
-      : sql`select max(${ref}) from ${this.from}`
+    if (this.shape.identity.kind !== 'uuid') return sql`select max(${ref}) from ${this.from}`
+    // PostgreSQL has no `max` of a UUID, and finds the greatest by its index if they are sorted.
+    return sql`select ${native ? readable : ref} from ${this.from} where ${this.isInOrder} order by ${ref} desc limit 1`
   }
 
   /** Decodes a row; its version is a hash of its values where the table has no column for one. */
