@@ -124,7 +124,6 @@ export class CallContext implements ListOptions {
   /** Whether its result may reach a client. */
   forClient: boolean
   target: RouteTarget | undefined
-  /** The effective method. */
   method: string
   /** The name of the operation or action, once it is known. */
   operation = ''
@@ -300,7 +299,6 @@ export type OperationContext = Readonly<CallContext> & { readonly target: Collec
  */
 export interface Step {
   (context: RequestContext): Awaitable<readonly Step[] | undefined> | Awaitable<void>
-  /** The statuses that it may end in. */
   readonly statuses?: readonly number[]
 }
 
@@ -316,7 +314,6 @@ export class RequestContext extends CallContext {
   version: VersionDefinition | undefined
   /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
-  /** The headers that state the rate limits. */
   limitHeaders: HeaderList | undefined
   /** Whether the request was counted for rate limits. */
   counted = false
