@@ -22,10 +22,10 @@ import {
 } from '../negotiate.ts'
 import {
   type CollectionContext,
-  type DecodedBody,
   type RequestContext,
   toCollectionContext,
 } from '../operations/calls/context.ts'
+import type { DecodedBody } from '../operations/calls/decoded-body.ts'
 import type { Uploads } from '../operations/calls/uploads.ts'
 import { takesArrays } from '../store/writes.ts'
 

@@ -1,8 +1,7 @@
 // One request, or one call in process: what operations read of both, and what is HTTP's alone.
 import { findAccessRules, satisfies } from '../../auth/access.ts'
 import type { Authenticated, Principal } from '../../auth/scheme.ts'
-import type { Awaitable, Item, Json } from '../../base/values.ts'
-import type { Issue } from '../../errors.ts'
+import type { Awaitable, Item } from '../../base/values.ts'
 import type { Format, Representation } from '../../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../../http/conditional.ts'
 import type { HeaderList, HttpResponse, ReceivedRequest } from '../../http/message.ts'
@@ -31,6 +30,7 @@ import type { CallOptions, Resource } from '../../model/types/resource.ts'
 import { type Negotiated, variantOf } from '../../negotiate.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { ListOptions, Stored, StoreOptions } from '../../store/store.ts'
+import type { DecodedBody } from './decoded-body.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 import { createUploads, type Uploads } from './uploads.ts'
 import { requireOutside } from './work-context.ts'
@@ -71,19 +71,6 @@ export interface CallScope extends CallOptions {
   readonly forClient?: boolean | undefined
   /** The collection whose hook or action calls. */
   readonly own?: CollectionDefinition | undefined
-}
-
-/** The body of a request, decoded. */
-export interface DecodedBody {
-  readonly value: Json
-  /** Its media type without parameters; absent where the client did not name one. */
-  readonly type: string | undefined
-  /** The issues that were found before the schema checked the value: see {@link ReadContext.issues}. */
-  readonly issues?: readonly Issue[]
-  /** Whether it was a form. */
-  readonly form?: boolean | undefined
-  /** The line of each item, of a list in a format for exports: what the server sets is ignored in it. */
-  readonly lines?: readonly number[] | undefined
 }
 
 /** The result of an operation, before any format prints it. */

@@ -5,7 +5,7 @@ import { HttpError, throwIfAny } from '../../errors.ts'
 import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { mayChange, offers, requirePrincipal } from '../calls/authorize.ts'
-import type { DecodedBody } from '../calls/context.ts'
+import type { DecodedBody } from '../calls/decoded-body.ts'
 import { notFound } from '../calls/items.ts'
 import type { Write } from './write-state.ts'
 
