@@ -234,7 +234,7 @@ describe('a TypeError for what the types refuse', () => {
       { operations: ['lst'] },
       /operations\[0\] must be "list", .* not "lst"/,
     ],
-    ['an unknown count', { total: 'exakt' }, /"exact", "estimated" or "none", not "exakt"/],
+    ['an unknown count', { total: 'exakt' }, /"none" or { exactUpTo: 100_000 }, not "exakt"/],
     ['an unknown form', { binary: 'nested' }, /binary must be "flat" or "object"/],
     [
       'an unknown hook',

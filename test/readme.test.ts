@@ -34,9 +34,9 @@ const PREAMBLES: Readonly<Record<string, string>> = {
   'model/types/resource.ts': `
 import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
-const schema = z.object({ color: z.string(), price: z.number(), plate: z.string().optional() })
+const schema = z.object({ color: z.string(), price: z.number(), plate: z.string().optional(), deleted_at: z.iso.datetime().optional() })
 const declared = defineCollection({
-  name: 'cars', schema, store: memoryStore(), search: ['color'], groups: ['color'], unique: ['plate'],
+  name: 'cars', schema, store: memoryStore(), search: ['color'], groups: ['color'], unique: ['plate'], trash: 'deleted_at',
   actions: { paint: { on: 'item', input: schema.pick({ color: true }), run: ({ input, update }) => update(input) } },
 })
 const api = defineApi({ collections: { cars: declared } })
@@ -369,9 +369,9 @@ it.each([
   expect(options.filter(option => !table.includes(`\`${option}\``))).toEqual([])
 })
 
-it('the set-up is one command for users, and one for contributors', async () => {
+it('the set-up is two commands, of which contributors find one again', async () => {
   const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
-  expect(commands).toEqual(['npm install && npm start'])
+  expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
   const contributing = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8')
   expect(contributing).toContain('\nnpm install && npm test\n')
 })

@@ -380,7 +380,7 @@ describe.each(Object.entries(TRANSACTIONAL))('%s', (_name, open) => {
       // The second locks the item: then nobody else can be the cause.
       expect(runs).toBe(2)
       expect(String(failures)).toMatch(
-        /^TypeError: orders: a hook before \w+ has changed the item that/,
+        /^TypeError: orders: a hook before \w+ wrote its own item in the same transaction/,
       )
       works.before = undefined
       expect((await counts()).orders).toMatchObject([{ text: 'first' }])

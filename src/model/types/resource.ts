@@ -169,6 +169,7 @@ export interface Trash<D extends Def, in out Named = AnyNames>
    * Takes an item out of the trash, with all that was deleted with it.
    * @throws HttpError 404, and 409 if another item has its unique values by now, or what it refers to is deleted.
    * @example
+   * await cars.delete(car)
    * await cars.trash.restore(car.id)
    */
   restore(target: Target<NamedBy<D>>, options?: WriteOptions<D['principal']>): Promise<DefItem<D>>
