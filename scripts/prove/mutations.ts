@@ -192,7 +192,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ['return name\n}', 'return method\n}'],
   ),
   '`fields`': breaking('src/base/paths.ts', [
-    'else if (isObject(value)) picked[name] = pick(value)',
+    'else if (isObject(value)) picked[name] = pickExact(value, pick)',
     'else picked[name] = value',
   ]),
   filters: [
@@ -210,25 +210,25 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     "const equals = raw.lastIndexOf('=')",
   ]),
   '`sort`': breaking('src/store/selection.ts', [
-    'return [...keys.values(), { path: [id], descending }]',
-    'return [...keys.values(), { path: [id], descending: false }]',
+    'keys.set(name, { path: [name], descending })',
+    'keys.set(name, { path: [name], descending: false })',
   ]),
   '`since`, `until`': [
     ...breaking(BOUNDS, [
-      "since: { effect: 'bounds', operator: 'gte' }",
-      "since: { effect: 'bounds', operator: 'gt' }",
+      "since: { effect: 'bounds', value: 'time', operator: 'gte'",
+      "since: { effect: 'bounds', value: 'time', operator: 'gt'",
     ]),
     ...breaking(FILTERS, ["if (name !== 'until' || !isDate(text))", 'if (name)']),
   ],
   '`since_id`, `max_id`': breaking(
     BOUNDS,
     [
-      "since_id: { effect: 'bounds', operator: 'gt' }",
-      "since_id: { effect: 'bounds', operator: 'gte' }",
+      "since_id: { effect: 'bounds', value: 'id', operator: 'gt'",
+      "since_id: { effect: 'bounds', value: 'id', operator: 'gte'",
     ],
     [
-      "max_id: { effect: 'bounds', operator: 'lte' }",
-      "max_id: { effect: 'bounds', operator: 'lt' }",
+      "max_id: { effect: 'bounds', value: 'id', operator: 'lte'",
+      "max_id: { effect: 'bounds', value: 'id', operator: 'lt'",
     ],
   ),
   'ids that are UUIDs, and references to them': breaking(FILTERS, [
@@ -258,7 +258,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     'else if (end > 0 && end < limit)',
     'else if (end < 0)',
   ]),
-  totals: breaking(LIST, ['preferences.count ?? target.collection.total', "'exact'"]),
+  totals: breaking(LIST, ["typeof total === 'string' ? total : 'exact'", "'exact'"]),
   '`ETag`': breaking(
     CONDITIONAL,
     ['tags.map(({ weak, opaque }) => ({ weak, opaque: parseVersionTag(opaque) }))', 'tags'],
@@ -274,8 +274,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ["if (!matches(ifMatch, current, true)) return 'failed'", ''],
   ),
   'one winner': breaking('src/store/writes.ts', [
-    'rows.get(id)?.version !== version || seen.has(id)',
-    '!rows.get(id) || seen.has(id)',
+    'if (row?.version !== version) return undefined',
+    'if (!row) return undefined',
   ]),
   '`Idempotency-Key`': breaking(
     'src/operations/writes/idempotency-key.ts',

@@ -145,7 +145,7 @@ function buildHandler(served: ServedSource, options: ServeOptions, admission: Ad
   // For pages: a browser asks for a password.
   const password = basic({ verify: (_user, given) => (isToken(given) ? principal : undefined) })
   const api = defineApi({
-    title: basename(source.replace(/\?.*$/, '')),
+    title: basename(source.split('?', 1)[0] ?? source),
     collections: served.collections,
     pages: html,
     changes: 'representation',
