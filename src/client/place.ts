@@ -37,7 +37,7 @@ export interface CollectionPlace {
   /** The name of the id. */
   readonly id: string
   /** Of a trash: the collection into which items are restored. */
-  readonly home?: string
+  readonly home?: string | undefined
 }
 
 /** The target of a create, and of an action on the collection. */

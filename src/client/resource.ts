@@ -1,6 +1,6 @@
 // One collection over HTTP: its reads, its writes, its actions.
 import type { Resource, WriteOptions } from '../model/types/resource.ts'
-import { type ClientState, COLLECTION, type CollectionPlace, printPath, states } from './place.ts'
+import { type ClientState, COLLECTION, printPath, states } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { createReads } from './reads.ts'
 import { toPlain } from './send.ts'
@@ -16,9 +16,12 @@ export function createResources<C extends object>(state: ClientState): C {
   return client
 }
 
-/** Creates the resource of a collection. Every other name of a property is an action. */
-function createResource(name: string, state: ClientState): Resource {
-  const place = { name, id: state.ids[name] ?? 'id' }
+/**
+ * Creates the resource of a collection. Every other name of a property is an action.
+ * @param home of a trash: the collection into which its only action, `restore`, brings items back.
+ */
+function createResource(name: string, state: ClientState, home?: string): Resource {
+  const place = { name, id: state.ids[home ?? name] ?? 'id', home }
   const [get, reads] = createReads(place, state)
   const [write, writes] = createWrites(place, state, get, reads)
   const createAction =
@@ -33,18 +36,8 @@ function createResource(name: string, state: ClientState): Resource {
   const actions = createProxy<Record<string, unknown>>({}, createAction)
   // The types of the collection describe these untyped functions.
   return createProxy<Resource>({ ...reads, ...writes, actions }, other =>
-    other === 'trash' ? createTrash(place, state) : createAction(other),
+    other === 'trash' ? createResource(`${name}/trash`, state, name) : createAction(other),
   )
-}
-
-/** Creates what is in the trash of a collection. */
-function createTrash({ name, id }: CollectionPlace, state: ClientState) {
-  const place = { name: `${name}/trash`, id, home: name }
-  const [get, reads] = createReads(place, state)
-  const [write, { delete: remove }] = createWrites(place, state, get, reads)
-  const restore = (target: unknown, options?: WriteOptions) =>
-    write('POST', target, {}, options, '/restore')
-  return { ...reads, delete: remove, restore }
 }
 
 /**
