@@ -128,10 +128,10 @@ export const ERROR_TYPES = {
     changed_meanwhile: 'The item changed while the action ran. Read it again, then decide.',
     conflict: 'The change contradicts other data. `message` says how.',
     idempotency_key: 'The first request with this key is still running. Send it again later.',
+    in_trash: 'The item, or one that it refers to, is in the trash. Restore that first.',
     inexact_stored:
       'The property holds a whole number beyond 2^53, which the write would round. Leave it as it is.',
     kept_by_database: 'A trigger or a policy of the database kept it out. Do not send it again.',
-    in_trash: 'The item, or one that it refers to, is in the trash. Restore that first.',
     not_unique: 'Another item has the same value. Choose another value.',
     patch_conflict: 'The JSON Patch does not fit the item. Read the item again.',
     referenced: 'Other items refer to this one. Delete or change those first.',

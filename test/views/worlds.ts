@@ -148,6 +148,7 @@ async function ask(
   const body = text
     .replace(/"etag":"\\"(.*?)\\""/g, (_, tag: string) => `"etag":${number(`"${tag}"`)}`)
     .replace(/name="_if_match" value="(.*?)"/g, (_, tag: string) => number(`"${tag}"`))
+    .replace(/ETag: &quot;(.*?)&quot;/g, (_, tag: string) => number(`"${tag}"`))
     // A new one in each form.
     .replace(/name="_idempotency_key" value=".*?"/g, '')
   return [...lines, body].join('\n')
