@@ -29,6 +29,7 @@ const IGNORED = new Set([
   'keep-alive',
   'server-timing',
   'transfer-encoding',
+  'x-request-id',
 ])
 
 /** @param placeOf the number of a UUID among those that its build made. */
