@@ -13,11 +13,11 @@ const TYPES = `Usage: npx rest-conventions types <source> > api.ts
 Prints the types of an API of rest-conventions as a module of TypeScript, for
 createClient<Api>(…) of rest-conventions/client in another repository.
 
-<source> is the address of the API, or of its OpenAPI document; the path of a
+<source> is the URL of the API, or of its OpenAPI document; the path of a
 file with that document; or - for the standard input.
 
-${TOKEN} in the environment is sent as a bearer token, to the origin
-of the address alone. "Basic …" and other schemes are sent as they are.
+${TOKEN} in the environment is sent as a bearer token, only to the
+origin of the URL. "Basic …" and other schemes are sent as they are.
 `
 
 const PULL = `Usage: npx rest-conventions pull [<database>] > collections.ts
@@ -25,7 +25,7 @@ const PULL = `Usage: npx rest-conventions pull [<database>] > collections.ts
 Prints a collection for each table of a database, as a module of TypeScript.
 It reads the catalog, and no rows.
 
-<database> is the URL of a PostgreSQL, or the path of a file of SQLite. Default:
+<database> is the URL of a PostgreSQL, or the path of a SQLite file. Default:
 DATABASE_URL in the environment. The driver is the one that your project has.
 
   --schema <name>   a schema of PostgreSQL other than the first of its search path
@@ -34,21 +34,21 @@ DATABASE_URL in the environment. The driver is the one that your project has.
 
 const SERVE = `Usage: npx rest-conventions serve <source>
 
-Serves a JSON file, a file of SQLite, or a PostgreSQL as an API with pages, on
-this machine. Default of <source>: DATABASE_URL in the environment.
+Serves a JSON file, a SQLite file, or a PostgreSQL database as an API with HTML
+pages, on this machine. Default of <source>: DATABASE_URL in the environment.
 
-A JSON file is the data: { "posts": [ … ] }. Each write replaces the file. The
-tables of a database are only read, unless you say --write. Columns that look
-like secrets are left out.
+A JSON file holds the data: { "posts": [ … ] }. Each write replaces the file. A
+database is read-only unless you add --write. Columns that look like secrets are
+left out.
 
-  --port <number>     default 3000; 0 takes a free one
-  --host <address>    listens there, and answers to that name. Default 127.0.0.1
+  --port <number>     default 3000; 0 takes a free port
+  --host <host>       listens there, and allows that name as Host. Default 127.0.0.1
   --write             writes to a database
   --no-write          only reads a JSON file
-  --auth <token>      wants this token of every client, as Authorization: Bearer,
+  --auth <token>      requires this token of every client, as Authorization: Bearer
                       or as the password in a browser
-  --cors <origin>     pages of this origin may call it; give it again for more, or
-                      * for all. Default: pages of this machine
+  --cors <origin>     pages of this origin may call it; repeat it for more origins,
+                      or * for all. Default: pages of this machine
   --dialect <name>    query parameters of json-server or simple-rest
   --watch             reads a JSON file again when it changes
   --schema <name>     a schema of PostgreSQL

@@ -564,7 +564,7 @@ test(
     const STARTS: readonly (readonly [args: readonly string[], why: RegExp])[] = [
       [[], /^Usage: npx rest-conventions serve/],
       [[join(folder, 'none.json')], /^Cannot read .*none\.json\. There is no such file/],
-      [[folder], /is no file/],
+      [[folder], /is not a file/],
       [[write('empty.json', '')], /empty\.json is not valid JSON/],
       [[write('cut.json', '{"posts":[{"id":1}')], /cut\.json is not valid JSON/],
       [[write('list.json', [])], /must hold an object with a list for each collection/],

@@ -18,7 +18,7 @@ export type DescribedRole = 'readOnly' | 'writeOnly' | 'now'
 /** A collection to print. */
 export interface DescribedTable extends CollectionName {
   readonly table: FoundTable
-  /** The properties of two references, where these are the key. */
+  /** The kind of the id, or two references that are the key together. */
   readonly id: 'integer' | 'uuid' | 'text' | KeyPair
   readonly hasDates: boolean
   /** By property: its schema. */
@@ -89,11 +89,11 @@ export function findKey(
   }
   const kind = findKind(column, database)
   const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
-  if (!isId) return `its key "${column.name}" is ${column.type}, which is no id`
+  if (!isId) return `its key "${column.name}" is ${column.type}, which cannot be an id`
   return isSecret(column.name) ? `its key "${column.name}" is a secret` : { column, kind }
 }
 
-/** Finds the two references that are the key of a table; `undefined` where it has no such key. */
+/** Finds two references that are the key of a table together; `undefined` if it has no such key. */
 export function findPair(
   { columns, key, indexes, references, isView }: FoundTable,
   { served, database }: Tables,

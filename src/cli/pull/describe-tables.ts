@@ -12,7 +12,7 @@ import {
 import type { FoundTable } from './found-tables.ts'
 import { Names, nameCollection } from './names.ts'
 
-/** What the store keeps beside the tables. */
+/** The tables and views that the library creates. */
 const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
 /** Tables of migrations. */
 const INTERNAL =

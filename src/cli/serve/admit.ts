@@ -1,17 +1,17 @@
-// Which requests `serve` answers: those that name it as their host, and writes that no foreign page has sent.
+// Checks which requests `serve` handles: `Host` must name this server, and a page of another origin must not write.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { isSafe } from '../../http/methods.ts'
 
 export interface Admission {
-  /** Where the server listens. */
+  /** The host that the server listens on. */
   readonly host: string
   /** The origins whose pages may read and write; `*` is any. Default: those of this machine. */
   readonly origins: readonly string[]
 }
 
-/** A request that is refused, as its error says. */
-export interface Refusal {
+/** An error response, before it is sent. */
+export interface AdmissionError {
   readonly status: 400 | 403
   readonly message: string
   readonly field?: string
@@ -20,7 +20,7 @@ export interface Refusal {
 
 const LOCAL = ['localhost', '127.0.0.1', '[::1]']
 const ANY = ['0.0.0.0', '::']
-/** Also of another port: a front end in development has one of its own. */
+/** Any port of this machine: the development server of a front end listens on another port. */
 const LOCAL_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
 /** Whether pages of an origin may read and write. */
@@ -30,10 +30,14 @@ export function isOwnOrigin(origin: string, { origins }: Admission): boolean {
 }
 
 /**
- * Refuses a host that is another's: a page may make its own name lead to this machine, and then reads as one of the
- * same origin. An address of numbers is no such name.
+ * Finds what is wrong with the host or the origin of a request; `undefined` if the server handles it. The check of
+ * `Host` prevents DNS rebinding: a page whose domain resolves to this machine would share its origin. An IP address
+ * cannot be rebound.
  */
-export function refuse(request: IncomingMessage, admission: Admission): Refusal | undefined {
+export function findAdmissionError(
+  request: IncomingMessage,
+  admission: Admission,
+): AdmissionError | undefined {
   const { url = '', method = '' } = request
   const { host = '', origin, 'sec-fetch-site': site } = request.headers
   const name = host.replace(/:\d*$/, '').toLowerCase()

@@ -1,4 +1,4 @@
-// The tables of a database as collections, of its catalog: those of `pull`, without the columns that look like secrets.
+// Defines collections from the catalog of a database, as `pull` prints them, without columns that look like secrets.
 import { z } from 'zod'
 import { defineCollection } from '../../collection.ts'
 import type { Operation } from '../../model/types/operation.ts'
@@ -12,9 +12,9 @@ import { openKysely } from './open-kysely.ts'
 import type { ServedSource } from './served.ts'
 
 export interface DatabaseOptions {
-  /** The URL of a PostgreSQL, or the path of a file. */
+  /** The URL of a PostgreSQL database, or the path of a SQLite file. */
   readonly source: string
-  /** Default: the first of the search path. */
+  /** Default: the first schema of the search path. */
   readonly schema?: string | undefined
   readonly isWritten: boolean
 }
@@ -44,7 +44,7 @@ export async function describeDatabase(options: DatabaseOptions): Promise<Served
 const READS: readonly Operation[] = ['list', 'count', 'read']
 const WRITES: readonly Operation[] = ['create', 'replace', 'patch', 'delete']
 
-/** Takes out the columns that only their owner should know. Without a required one nothing can be created. */
+/** Leaves out columns such as passwords and tokens. If one of them is required, items cannot be created. */
 function omitSecrets(table: DescribedTable) {
   const secrets = [...table.fields].flatMap(([name, role]) => (role === 'writeOnly' ? [name] : []))
   const isLeft = ([name]: readonly [string, unknown]) => !secrets.includes(name)
@@ -109,7 +109,7 @@ function define(
   })
 }
 
-/** Makes a schema by its calls. */
+/** Builds a zod schema from its calls. */
 export function buildSchema(calls: SchemaCalls): z.ZodType {
   let made: unknown = z
   for (const [name, ...args] of calls) {

@@ -1,19 +1,19 @@
-// The lists of a JSON file as collections: what their items have in common becomes a schema, and the rest stays free.
+// Infers schemas and references from the lists of a JSON file. Values of mixed types accept any JSON.
 import { z } from 'zod'
 import { isObject } from '../../base/values.ts'
 import { toPlural } from '../pull/names.ts'
 
-/** A list of a file, which can be a collection. */
+/** A list of a file that can be a collection. */
 export interface JsonList {
   readonly name: string
   readonly id: 'integer' | 'text'
-  /** Each with an id. */
+  /** Each has an id. */
   readonly items: readonly Readonly<Record<string, unknown>>[]
-  /** Whether it is one object, at `/profile`, and no list. */
+  /** Whether it is a single object, such as `/profile`, and not a list. */
   readonly isSingle: boolean
 }
 
-/** Finds the list of a name, or says why there is none. */
+/** Converts a value of the file to a list. @returns the reason as a string if it cannot be a collection. */
 export function findList(name: string, value: unknown): JsonList | string {
   if (!/^[A-Za-z][\w-]*$/.test(name)) return 'its name may only have letters, digits, _ and -'
   if (isObject(value)) return { name, id: 'text', items: [{ ...value, id: name }], isSingle: true }
@@ -30,15 +30,15 @@ export function findList(name: string, value: unknown): JsonList | string {
   return { name, id: isText ? 'text' : 'integer', items: isText ? value : items, isSingle: false }
 }
 
-/** The most properties of an object that are declared, and its levels. */
+/** The maximum of declared properties of an object, and of nested levels. */
 const MAX_PROPERTIES = 200
 const MAX_LEVELS = 4
-/** What a filter can name. */
+/** The names that a filter can use. */
 const PROPERTY = /^[A-Za-z_$][\w$-]*$/
 
 /**
- * Builds the schema of a list: each property may be absent. A property that no item has is refused, as a slip of the pen;
- * an empty list takes any, and so does one whose properties no schema can name.
+ * Builds the schema of a list. All properties are optional. A property that no item has fails with 400, because it is
+ * probably a typing error. An empty list accepts any property, and so does a list with properties that a schema cannot name.
  */
 export function inferSchema(
   { id, items }: JsonList,
@@ -56,13 +56,13 @@ export function inferSchema(
 }
 
 /** Lists the properties that hold strings. */
-export function listTexts({ items }: JsonList): string[] {
+export function listStrings({ items }: JsonList): string[] {
   return Object.entries(groupValues(items)).flatMap(([name, values]) =>
     name !== 'id' && values.every(value => typeof value === 'string') ? [name] : [],
   )
 }
 
-/** Finds the lists whose ids a property holds: `postId` and `post_id` name `posts`. */
+/** Finds the properties that refer to other lists: `postId` and `post_id` refer to `posts`. */
 export function findReferences(
   list: JsonList,
   lists: ReadonlyMap<string, JsonList>,

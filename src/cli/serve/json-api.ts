@@ -1,4 +1,4 @@
-// An api whose collections are the lists of a JSON file.
+// Defines the collections of a JSON file: one for each list, and one for each single object.
 import { isDeepStrictEqual } from 'node:util'
 import type { Item } from '../../base/values.ts'
 import { defineCollection } from '../../collection.ts'
@@ -11,7 +11,7 @@ import {
   findReferences,
   inferSchema,
   type JsonList,
-  listTexts,
+  listStrings,
 } from './infer-collection.ts'
 import type { JsonFile } from './json-file.ts'
 import type { ServedSource } from './served.ts'
@@ -19,12 +19,12 @@ import type { ServedSource } from './served.ts'
 /** The items of each list, by their ids. */
 export type ListItems = Map<string, Map<Id, Stored>>
 
-/** More than any page of a file that is written whole at each change. */
+/** Enough for a whole list: a larger file is too slow, because each write replaces all of it. */
 const MAX_LIMIT = 10_000
 
 /**
  * Defines the collections of a file.
- * @param before the items of an earlier look at the file: those that are the same keep their versions.
+ * @param before the items that were read before. Items that did not change keep their versions.
  */
 export function describeFile(file: JsonFile, isWritten: boolean, before: ListItems): ServedSource {
   const lists = new Map<string, JsonList>()
@@ -36,9 +36,9 @@ export function describeFile(file: JsonFile, isWritten: boolean, before: ListIte
   }
   const collections = [...lists.values()].map(list => {
     const references = findReferences(list, lists)
-    const search = listTexts(list)
+    const search = listStrings(list)
     const others = [...references].map(([property, { name }]) => [property, name] as const)
-    // One path below each: the others are named only.
+    // Only the first reference to a list becomes its parent, because the path below a parent must be unique.
     const isFirst = ([, name]: readonly [string, string], at: number) =>
       name !== list.name && others.findIndex(([, other]) => other === name) === at
     return defineCollection({
@@ -73,7 +73,7 @@ function createListStore(
   const before = all.get(name)
   const own = new Map<Id, Stored>()
   for (const item of items as readonly Item[]) {
-    // they are of a JSON text
+    // they come from JSON
     const id = item.id as Id // a list has ids of one kind
     const known = before?.get(id)
     const isSame = known && isDeepStrictEqual(known.item, item)
@@ -86,7 +86,7 @@ function createListStore(
     file.data[name] = isSingle ? single : left
     file.save()
   }
-  /** Does all of it, or nothing. */
+  /** Writes an item, or deletes it without one. If the file cannot be written, the old items stay. */
   const write = (id: Id, item: Stored | undefined) => {
     // A request that began before the file was read again would bring back the old items.
     if (all.get(name) !== own) throw new UnavailableError('The file was read again meanwhile')

@@ -1,4 +1,4 @@
-// A JSON file that is the data: read whole, and replaced whole at each write.
+// A JSON file as a database: it is read as a whole, and each write replaces it as a whole.
 import {
   chmodSync,
   closeSync,
@@ -16,11 +16,11 @@ import { isObject } from '../../base/values.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import { CommandError } from '../output/command-error.ts'
 
-/** What a file says. */
+/** The content of a file. */
 interface FileState {
-  /** The file as it was read or written last. */
+  /** The JSON as it was last read or written. */
   readonly text: string
-  /** By name a list of items, or one object. */
+  /** Lists of items and single objects, by name. */
   readonly data: Record<string, unknown>
 }
 
@@ -29,9 +29,9 @@ export class JsonFile {
   readonly #warn: (line: string) => void
   #state: FileState
 
-  /** @param warn gets what the operator must know. @throws CommandError */
+  /** @param warn gets lines for the operator. @throws CommandError */
   constructor(path: string, warn: (line: string) => void) {
-    // A link stays one.
+    // A symbolic link stays: a write replaces the file that it points to.
     this.path = realpathSync(path)
     this.#warn = warn
     this.#state = parse(this.path, read(this.path))
@@ -42,8 +42,8 @@ export class JsonFile {
   }
 
   /**
-   * Reads the file again, and lets its new data be applied. After an error all is as before, and writes are refused:
-   * they would undo what another program has written.
+   * Reads the file again and applies its new data. After an error the old data stay, and writes fail: they would
+   * overwrite what another program wrote.
    * @returns whether it has changed.
    */
   async reload(apply: () => Promise<void>): Promise<boolean> {
@@ -61,24 +61,24 @@ export class JsonFile {
   }
 
   /**
-   * Writes the data beside the file, then over it: whoever reads it finds the old file or the new one.
+   * Writes the data to a temporary file, then renames it to the path: a reader finds the old file or the new one.
    * @throws UnavailableError if it cannot be written, or another program has changed it.
    */
   save(): void {
     const { data } = this
     const text = `${JSON.stringify(data, undefined, 2)}\n`
-    const beside = `${this.path}.${process.pid}.new`
+    const temporary = `${this.path}.${process.pid}.new`
     try {
       if (read(this.path) !== this.#state.text)
         throw new CommandError(`${this.path} was changed by another program`)
-      writeFileSync(beside, text, { flag: 'wx' })
-      chmodSync(beside, statSync(this.path).mode)
-      syncFile(beside)
-      renameSync(beside, this.path)
+      writeFileSync(temporary, text, { flag: 'wx' })
+      chmodSync(temporary, statSync(this.path).mode)
+      syncFile(temporary)
+      renameSync(temporary, this.path)
       this.#state = { text, data }
     } catch (error) {
-      rmSync(beside, { force: true })
-      this.#warn(`A write is refused: ${error instanceof Error ? error.message : error}\n`)
+      rmSync(temporary, { force: true })
+      this.#warn(`A write failed: ${error instanceof Error ? error.message : error}\n`)
       throw new UnavailableError('The file cannot be written, or another program has changed it', {
         cause: error,
       })
@@ -86,7 +86,7 @@ export class JsonFile {
   }
 }
 
-/** So that a loss of power leaves one of the two. */
+/** Flushes a file to the disk, so that a loss of power leaves the old file or the new one. */
 function syncFile(path: string): void {
   const file = openSync(path, 'r+')
   try {

@@ -1,11 +1,11 @@
-// A Kysely on the database that `serve` has read, by the driver of the user's project.
+// Opens a Kysely for `serve`, with the driver that the user's project has installed.
 import type { Kysely, PostgresPool as KyselyPool, SqliteDatabase } from 'kysely'
 import { type PostgresPool, preparePostgres, reuseStatements } from '../../sql/session/drivers.ts'
 import { type NodeSqliteDatabase, nodeSqlite } from '../../sql/session/node-sqlite.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type CatalogConnection, loadDriver } from '../pull/connect.ts'
 
-/** Opens a database, to be read alone unless it is written. @throws CommandError if Kysely is not installed. */
+/** Opens a database, read-only unless `isWritten`. @throws CommandError if Kysely is not installed. */
 export async function openKysely(
   source: string,
   { driver, file }: Pick<CatalogConnection, 'driver' | 'file'>,
@@ -19,11 +19,11 @@ export async function openKysely(
   if (file === undefined) {
     const { Pool } = loadDriver('pg') as {
       Pool: new (options: object) => KyselyPool & PostgresPool
-    } // it has such a class
+    } // pg exports this class
     const pool = new Pool({
       connectionString: source,
       connectionTimeoutMillis: 5000,
-      // Whatever a statement does: the server refuses writes.
+      // The database rejects every write, also one in a function or a trigger.
       ...(!isWritten && { options: '-c default_transaction_read_only=on' }),
     })
     preparePostgres(pool)
@@ -33,7 +33,7 @@ export async function openKysely(
     return { db, close: () => db.destroy() }
   }
   const loaded = loadDriver(driver)
-  // Each of the packages is such a class, or has one.
+  // Each package is this class, or exports it.
   const Database = ('DatabaseSync' in loaded ? loaded.DatabaseSync : loaded) as DatabaseConstructor
   const opened = new Database(file, { readonly: !isWritten, readOnly: !isWritten })
   const database = driver === 'node:sqlite' ? nodeSqlite(opened) : reuseStatements(opened)

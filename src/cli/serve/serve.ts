@@ -13,7 +13,7 @@ import { shutDown } from '../../node/shut-down.ts'
 import type { Dialect } from '../../query.ts'
 import type { Handler } from '../../server/handlers/node-handler.ts'
 import { CommandError } from '../output/command-error.ts'
-import { type Admission, isOwnOrigin, type Refusal, refuse } from './admit.ts'
+import { type Admission, type AdmissionError, findAdmissionError, isOwnOrigin } from './admit.ts'
 import { describeFile, type ListItems } from './json-api.ts'
 import { JsonFile } from './json-file.ts'
 import type { ServedSource } from './served.ts'
@@ -35,15 +35,15 @@ export interface ServeOptions {
 
 type Print = (line: string) => unknown
 
-/** What is served at the moment: a file that is watched may bring another. */
+/** The collections that are served now. With `--watch` a change of the file replaces them. */
 interface Current {
   readonly served: ServedSource
   readonly handler: Handler
 }
 
 /**
- * Serves until it is told to end.
- * @param print gets what it serves, and where; the first line when it listens.
+ * Serves until SIGINT or SIGTERM.
+ * @param print gets lines for the operator. The first has the URL and the collections, once the server listens.
  * @throws CommandError
  */
 export async function serve(options: ServeOptions, print: Print): Promise<void> {
@@ -63,14 +63,14 @@ export async function serve(options: ServeOptions, print: Print): Promise<void> 
   let current = await load().catch(explain)
   const server = harden(
     createServer((request, response) => {
-      const refusal = refuse(request, admission)
-      if (refusal) sendRefusal(response, refusal)
+      const error = findAdmissionError(request, admission)
+      if (error) sendError(response, error)
       else if (file && isDump(request, options)) sendDump(request, response, file, admission)
       else current.handler(nameSingle(request, current.served), response)
     }),
   )
-  const address = await listen(server, host, port)
-  await print(printServed(current.served, source, address))
+  const url = await listen(server, host, port)
+  await print(printServed(current.served, source, url))
   if (file && options.watch)
     watch(file, print, async () => {
       current = await load()
@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions, print: Print): Promise<void> 
   process.once('SIGINT', end).once('SIGTERM', end)
 }
 
-/** What a collection cannot be is the file's mistake, or the catalog's. */
+/** A `TypeError` of `defineCollection` comes from the file or the catalog here, so it becomes a `CommandError`. */
 function explain(error: unknown): never {
   throw error instanceof TypeError ? new CommandError(error.message) : error
 }
@@ -101,7 +101,7 @@ function checkOptions(
 ) {
   if (isWritten && auth === undefined && !LOOPBACK.test(host))
     throw new CommandError(
-      `Everybody who reaches ${host} could write. Add --auth <token>, or serve it read-only with --no-write`,
+      `Every client that reaches ${host} could write. Add --auth <token>, or serve it read-only with --no-write`,
     )
   if (auth !== undefined && !/^[\w.~+/-]{8,}$/.test(auth))
     throw new CommandError('--auth must be a token of at least 8 letters and digits')
@@ -118,10 +118,10 @@ function checkOptions(
     )
 }
 
-/** By its first bytes: neither its name nor its ending says it. */
+/** Whether the first bytes of a file are those of SQLite. Its name does not matter. */
 function isSqlite(path: string): boolean {
   if (!existsSync(path)) throw new CommandError(`Cannot read ${path}. There is no such file`)
-  if (!statSync(path).isFile()) throw new CommandError(`${path} is no file`)
+  if (!statSync(path).isFile()) throw new CommandError(`${path} is not a file`)
   const file = openSync(path, 'r')
   try {
     const first = Buffer.alloc(16)
@@ -142,7 +142,7 @@ function buildHandler(served: ServedSource, options: ServeOptions, admission: Ad
     if (isToken(token)) return principal
     throw invalidToken('The token is not that of --auth')
   })
-  // For pages: a browser asks for a password.
+  // For the HTML pages: a browser asks for a password.
   const password = basic({ verify: (_user, given) => (isToken(given) ? principal : undefined) })
   const api = defineApi({
     title: basename(source.split('?', 1)[0] ?? source),
@@ -158,16 +158,16 @@ function buildHandler(served: ServedSource, options: ServeOptions, admission: Ad
   return api.handler
 }
 
-/** Leads from `/profile` to the only item there. */
+/** Maps `/profile`, a single object, to its only item `/profile/profile`. */
 function nameSingle(request: IncomingMessage, { singles }: ServedSource): IncomingMessage {
   const [, name = '', rest = ''] = /^\/([^/?]+)(\?.*)?$/.exec(request.url ?? '') ?? []
   if (!singles.has(name)) return request
-  // As json-server has it: there is no list to add to.
+  // POST replaces the object, as in json-server.
   const method = request.method === 'POST' ? 'PUT' : request.method
   return Object.assign(request, { method, url: `/${name}/${name}${rest}` })
 }
 
-/** The whole file, as json-server has it. */
+/** Whether a request is `GET /db` of json-server, which returns the whole file. */
 function isDump({ method, url }: IncomingMessage, { dialect, auth }: ServeOptions): boolean {
   return method === 'GET' && url === '/db' && dialect === 'json-server' && auth === undefined
 }
@@ -183,7 +183,7 @@ function sendDump(
   sendJson(response, 200, data)
 }
 
-function sendRefusal(response: ServerResponse, { status, ...issue }: Refusal): void {
+function sendError(response: ServerResponse, { status, ...issue }: AdmissionError): void {
   sendJson(response, status, { errors: [{ ...issue, code: status }] })
 }
 
@@ -192,7 +192,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.end(JSON.stringify(body))
 }
 
-/** @returns the address to open. @throws CommandError */
+/** @returns the URL to open. @throws CommandError */
 async function listen(server: Server, host: string, port: string): Promise<string> {
   const number = /^\d{1,5}$/.test(port) ? Number(port) : Number.NaN
   if (!(number < 65_536)) throw new CommandError(`--port must be a number up to 65535, not ${port}`)
@@ -204,25 +204,25 @@ async function listen(server: Server, host: string, port: string): Promise<strin
     throw new CommandError(`Cannot listen on ${host}, port ${port}. ${why}. Try another --port`)
   }
   const address = server.address()
-  const own = typeof address === 'object' && address ? address.port : number
-  return `http://${host.includes(':') ? `[${host}]` : host}:${own}`
+  const bound = typeof address === 'object' && address ? address.port : number
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }
 
 function printServed(
   { collections, leftOut, isWritten }: ServedSource,
   source: string,
-  address: string,
+  url: string,
 ): string {
   const names = collections.map(({ name }) => name).join(', ')
   const shown = source.replace(/\/\/[^@/]*@/, '//')
-  const first = `${address} serves ${names} of ${shown}, ${isWritten ? 'read and write' : 'read-only'}\n`
+  const first = `${url} serves ${names} of ${shown}, ${isWritten ? 'read and write' : 'read-only'}\n`
   return first + leftOut.map(line => `${line}\n`).join('')
 }
 
-/** How often a file is looked at, in milliseconds. */
+/** How often the file is checked for a change, in milliseconds. */
 const WATCH_MS = 200
 
-/** Takes over what the file says whenever it has changed; what cannot be read leaves all as it is. */
+/** Applies the file again each time it changes. If it cannot be read, the data before are still served. */
 function watch(file: JsonFile, print: Print, apply: () => Promise<void>): void {
   let seen = ''
   setInterval(async () => {

@@ -1,11 +1,11 @@
-// What `serve` has found, of a file or of a database.
+// The collections that `serve` found in a file or a database.
 import type { AnyCollection } from '../../model/types/collection-types.ts'
 
 export interface ServedSource {
   readonly collections: readonly AnyCollection[]
-  /** What is not served, with the reason. */
+  /** One line for each list, table or column that is not served, with the reason. */
   readonly leftOut: readonly string[]
-  /** The names that are one object, and no list. */
+  /** The names of single objects, which are not lists. */
   readonly singles: ReadonlySet<string>
   readonly isWritten: boolean
   close(): Promise<void>
