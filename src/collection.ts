@@ -267,7 +267,7 @@ function buildDefinition(declared: Declaration): CollectionDefinition {
     store: keyedStore,
     ...(trash ? reachOutside(keyedStore, trash, shape) : reachAll(keyedStore)),
     trash,
-    home: undefined,
+    trashOf: undefined,
     path: name,
     keys,
     defaultLimit,

@@ -36,8 +36,8 @@ export interface CollectionPlace {
   readonly name: string
   /** The name of the id. */
   readonly id: string
-  /** Of a trash: the collection into which items are restored. */
-  readonly home?: string | undefined
+  /** For a trash: the name of its collection. */
+  readonly trashOf?: string | undefined
 }
 
 /** The target of a create, and of an action on the collection. */

@@ -18,10 +18,10 @@ export function createResources<C extends object>(state: ClientState): C {
 
 /**
  * Creates the resource of a collection. Every other name of a property is an action.
- * @param home of a trash: the collection into which its only action, `restore`, brings items back.
+ * @param trashOf for a trash: the name of its collection. `restore` is called there.
  */
-function createResource(name: string, state: ClientState, home?: string): Resource {
-  const place = { name, id: state.ids[home ?? name] ?? 'id', home }
+function createResource(name: string, state: ClientState, trashOf?: string): Resource {
+  const place = { name, id: state.ids[trashOf ?? name] ?? 'id', trashOf }
   const [get, reads] = createReads(place, state)
   const [write, writes] = createWrites(place, state, get, reads)
   const createAction =

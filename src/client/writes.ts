@@ -59,7 +59,7 @@ export function createWrites(
 
   /** Writes on the condition of its target or its options. On a conflict it reads the current item for the error. */
   const write: SendWrite = async (method, target, body, options = {}, path = '') => {
-    const at = path && place.home ? { ...place, name: place.home } : place
+    const at = path && place.trashOf ? { ...place, name: place.trashOf } : place
     try {
       const reply = await send(method, printPath(target, at) + path, {
         headers: {

@@ -88,7 +88,7 @@ export class Components {
     const name = this.version ? printSchemaName(this.version, collection) : collection.name
     const prefix = printItemType(collection)
     // What is in a trash looks the same.
-    const owner = collection.view ? collection : (collection.home ?? collection)
+    const owner = collection.view ? collection : (collection.trashOf ?? collection)
     return this.refer('schemas', name, { owner, prefix, isFirst: true }, build)
   }
 

@@ -41,7 +41,7 @@ export function printSummary(target: RouteTarget, method: string, name: string):
 
 /** What follows the name of an operation in a trash; nothing of others, and of what takes an item out. */
 function inTrash({ collection, action }: RouteTarget, words: string): string {
-  return collection?.home && !action ? words : ''
+  return collection?.trashOf && !action ? words : ''
 }
 
 /** Prints the id that an operation has unless another one has it: `listCars`, `createOptionOfCar`, `buyCar`. */

@@ -131,7 +131,7 @@ function shareAnswer(
   if (!content || !collection) return components.refer('responses', name, { owner: api }, build)
   const part = toTypeName(content === 'bytes' ? (property ?? '') : (action?.name ?? ''))
   const of = content === 'count' && collection.groups.size === 0 ? '' : printItemType(collection)
-  const owner = of === '' ? api : (collection.home ?? collection)
+  const owner = of === '' ? api : (collection.trashOf ?? collection)
   const scope = collection.name
   return components.refer('responses', of + part + name, { owner, scope }, build)
 }

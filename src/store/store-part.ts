@@ -1,4 +1,4 @@
-// A part of a store: the items that pass filters, as the whole of it. With a mark, what is deleted stays in the store.
+// A part of a store, as a store: it finds only the items that pass filters. With soft deletes, deleted items stay stored.
 
 import { andThen, type Item, omit } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
@@ -8,23 +8,23 @@ import { type FilterSet, matcher } from './selection.ts'
 import type { Deletion, Shape, Stored, StoreWriteOptions } from './store.ts'
 import { areCreations, areUpdates } from './writes.ts'
 
-/** A deletion that marks: all that go together have one id. */
-export interface MarkedDeletion extends Deletion {
+/** A soft deletion. Items that are deleted together have the same `deletion`. */
+export interface SoftDeletion extends Deletion {
   readonly delete: Deletion['delete'] & { readonly deletion?: string | undefined }
 }
 
-/** Makes the values of an item that is marked in place of its deletion. */
-export type MarkItem = (item: Item, deletion: string) => Item
+/** Builds the values that a deletion writes instead of removing the item. */
+export type SoftDelete = (item: Item, deletion: string) => Item
 
 /**
  * Narrows a store to the items that pass filters: others are not found, listed or counted.
- * @param mark marks an item in place of its deletion: it must not pass the filters then. Without it deletions are real.
+ * @param softDelete makes deletions soft. Its values must not pass the filters. Without it deletions remove items.
  */
 export function narrowStore(
   store: KeyedStore,
   fields: Fields,
   where: readonly Filter[],
-  mark?: MarkItem,
+  softDelete?: SoftDelete,
 ): KeyedStore {
   const has = matcher({ where }, fields)
   const narrow = <S extends FilterSet>(selection: S): S => ({
@@ -37,10 +37,10 @@ export function narrowStore(
     )
   const { countBy, listEach, renew } = store
 
-  /** Marks items that are still at their versions. */
-  async function markAll(
-    changes: readonly MarkedDeletion[],
-    by: MarkItem,
+  /** Deletes items softly if all of them still have their versions. */
+  async function softDeleteAll(
+    changes: readonly SoftDeletion[],
+    by: SoftDelete,
     options: StoreWriteOptions | undefined,
   ) {
     const found = await find(
@@ -75,9 +75,9 @@ export function narrowStore(
         listEach.call(store, path, ids, narrow(selection), ...rest),
     }),
     write: (changes, options) =>
-      !mark || areCreations(changes) || areUpdates(changes)
+      !softDelete || areCreations(changes) || areUpdates(changes)
         ? store.write(changes, options)
-        : markAll(changes, mark, options),
+        : softDeleteAll(changes, softDelete, options),
     claim: (...parameters) => store.claim(...parameters),
     complete: (...parameters) => store.complete(...parameters),
     ...(renew && { renew: (...parameters) => renew.apply(store, parameters) }),

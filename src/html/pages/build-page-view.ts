@@ -171,7 +171,7 @@ function printTitle(target: RouteTarget, api: ApiDefinition): string {
     return (
       action?.name ??
       property ??
-      (kind !== 'collection' ? kind : collection.home ? TRASH : collection.name)
+      (kind !== 'collection' ? kind : collection.trashOf ? TRASH : collection.name)
     )
   const text = String(id)
   return `${collection.itemName} ${text.length > 16 ? `…${text.slice(-8)}` : text}`
@@ -209,8 +209,8 @@ function listBreadcrumbs(
       ),
     )
   }
-  const { home } = target.collection
-  if (home) links.push(link({ kind: 'collection', version, collection: home }))
+  const { trashOf } = target.collection
+  if (trashOf) links.push(link({ kind: 'collection', version, collection: trashOf }))
   links.push(link(toList(target, 'collection')))
   if (id !== undefined) links.push(link({ ...toList(target, 'item'), id }, label))
   if (kind !== 'collection' && kind !== 'item') links.push(link(target))

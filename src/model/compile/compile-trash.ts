@@ -1,5 +1,6 @@
-// The trash of a collection: deleted items stay in its store, marked. What is outside of it, what is in it, and both are
-// parts of one store, each as a collection of its own, so that nothing else knows of marks.
+// The trash of a collection. A deletion sets the date of an item and keeps it in the store. The items outside of the trash,
+// the items in it, and all items are three parts of that store, and operations see each part as a separate store. So other
+// code does not check the date.
 
 import { memoize } from '../../base/memoize.ts'
 import { type Item, omit } from '../../base/values.ts'
@@ -17,13 +18,13 @@ import { emptyValue } from './compile-field-roles.ts'
 import { toWhole } from './compile-views.ts'
 import { requireField } from './require-field.ts'
 
-/** The segment of the trash, and the operation that takes an item out of it. */
+/** The path segment of the trash, and the action that takes an item out of it. */
 export const TRASH = 'trash'
 export const RESTORE = 'restore'
 
 const RULES: Rules<TrashOptions> = { date: needed(TEXT), deletion: TEXT }
 
-/** The stores of a collection, as operations ask them. */
+/** The part of a store that operations of a collection see. */
 export type Reach = Pick<CollectionDefinition, 'items' | 'bind' | 'rows'>
 
 const NO_ROWS: readonly Filter[] = []
@@ -55,14 +56,14 @@ export function expandTrash(options: Declaration): ExpandedDeclaration {
   return { ...options, trash, fields: { ...fields, ...roles } }
 }
 
-/** The condition of what is not in the trash. */
+/** The filter of items that are not in the trash. */
 export function outside({ date }: TrashOptions): ValueFilter {
   return { path: [date], operator: 'exists', values: [false] }
 }
 
 /**
  * Compiles the trash of a collection; `undefined` without one.
- * @throws TypeError for properties that cannot hold a mark, and for what cannot stand beside it.
+ * @throws TypeError for properties that cannot hold the date or the deletion, and for options that exclude a trash.
  */
 export function compileTrash(
   { name, trash, lease, actions = {} }: ExpandedDeclaration,
@@ -74,8 +75,8 @@ export function compileTrash(
     !identity.parts,
     `${name}: a link table cannot have a trash: its references are its id. Leave trash out`,
   )
-  requireMark(name, fields, date, 'date-time')
-  if (deletion !== undefined) requireMark(name, fields, deletion, 'string')
+  requireDeletionField(name, fields, date, 'date-time')
+  if (deletion !== undefined) requireDeletionField(name, fields, deletion, 'string')
   for (const taken of [TRASH, RESTORE, ...(lease === undefined ? [] : ['lease'])]) {
     assertValid(
       !Object.hasOwn(actions, taken) && taken !== 'lease',
@@ -89,7 +90,7 @@ export function compileTrash(
   return trash
 }
 
-function requireMark(
+function requireDeletionField(
   name: string,
   fields: Fields,
   property: string,
@@ -103,7 +104,7 @@ function requireMark(
   )
 }
 
-/** The unique sets of what is not in the trash: values of what is in it are free. */
+/** The unique sets of items outside of the trash: new items can use the values of deleted ones. */
 export function uniquesOutside(
   trash: TrashOptions,
   keys: readonly (readonly string[])[],
@@ -113,21 +114,25 @@ export function uniquesOutside(
   return sets.map(({ fields, where }) => ({ fields, where: [outside(trash), ...where] }))
 }
 
-/** What is not in the trash: a deletion marks. */
+/** The part outside of the trash. A deletion sets the date instead of removing the item. */
 export function reachOutside(store: KeyedStore, trash: TrashOptions, shape: Shape): Reach {
   const { date, deletion } = trash
-  const mark = (item: Item, by: string) => ({
+  const softDelete = (item: Item, by: string) => ({
     ...toValues({ item }, shape),
     [date]: new Date().toISOString(),
     ...(deletion !== undefined && { [deletion]: by }),
   })
   const rows = [outside(trash)]
-  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, mark)
+  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, softDelete)
   return { items: bind(store), bind, rows }
 }
 
-/** Takes the marks off the values of an item. */
-export function unmark(item: Item, { date, deletion = date }: TrashOptions, shape: Shape): Item {
+/** Returns the values of an item without the date and the id of its deletion. */
+export function withoutDeletion(
+  item: Item,
+  { date, deletion = date }: TrashOptions,
+  shape: Shape,
+): Item {
   const values = omit(toValues({ item }, shape), new Set([date, deletion]))
   for (const name of [date, deletion]) {
     const field = shape.fields.get(name)
@@ -154,32 +159,37 @@ const RESTORING: ActionDefinition = {
   run: undefined,
 }
 
-/** The trash of a collection, and its items with those outside of it. */
+/** The trash of a collection as collections. */
 export interface TrashParts extends TrashOptions {
-  readonly marked: CollectionDefinition
+  /** The items in the trash. */
+  readonly deleted: CollectionDefinition
+  /** The items in the trash and outside of it. */
   readonly whole: CollectionDefinition
-  /** What really deleted items take with them: told by {@link linkTrash}. */
+  /** The references that a permanent deletion must check. {@link linkTrash} fills it. */
   readonly below: Child[]
 }
 
-/** Finds the trash of a collection; `undefined` without one, and of what is in it. */
+/** Finds the trash of a collection; `undefined` without one, and for the trash itself. */
 export function findTrash(collection: CollectionDefinition): TrashParts | undefined {
   const { trash } = collection
   return trash && buildTrash(toWhole(collection))
 }
 
-/** Of a definition, for as long as that is: an api asks for it at each request of a trash. */
-const buildTrash = memoize((home: CollectionDefinition): TrashParts => {
-  const { name, shape, store, access, hooks, operations, trash = { date: '' } } = home
+/** Kept as long as the definition: an api asks for it at each request of a trash. */
+const buildTrash = memoize((collection: CollectionDefinition): TrashParts => {
+  const { name, shape, store, access, hooks, operations, trash = { date: '' } } = collection
   const rows: readonly Filter[] = [{ ...outside(trash), values: [true] }]
   const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows)
-  // Who may delete may look at what is deleted, unless a rule says otherwise.
+  // A principal that may delete may see deleted items, unless the rule `trash` differs.
   const rule = access[TRASH] ?? access.delete ?? access.default
   const forReads = <Hook>(all: ReadonlyMap<string, Hook>) =>
     new Map([...all].filter(([operation]) => READS.has(operation)))
   const below: Child[] = []
-  const base = { ...home, home, trash: undefined, children: below, live: false, keys: [] }
-  const marked: CollectionDefinition = Object.freeze({
+  const base = {
+    ...{ ...collection, trashOf: collection, trash: undefined },
+    ...{ children: below, live: false, keys: [] },
+  }
+  const deleted: CollectionDefinition = Object.freeze({
     ...base,
     ...{ items: bind(store), bind, rows },
     path: `${name}/${TRASH}`,
@@ -195,7 +205,7 @@ const buildTrash = memoize((home: CollectionDefinition): TrashParts => {
     groups: new Map(),
     putCreates: false,
   })
-  return { ...trash, marked, whole: Object.freeze({ ...base, ...reachAll(store) }), below }
+  return { ...trash, deleted, whole: Object.freeze({ ...base, ...reachAll(store) }), below }
 })
 
 /** Operations that the trash has, if the collection has them. */
@@ -203,9 +213,9 @@ const OPERATIONS = ['list', 'count', 'read', 'delete'] as const
 const READS: ReadonlySet<string> = new Set(['list', 'read', 'count', 'download'])
 
 /**
- * Tells collections what their deletions reach. What is really removed takes marked items with it, or is kept by them; what
- * is marked reaches others that can be marked alone.
- * @param children of each collection: those that a deletion cannot mark are replaced.
+ * Sets which items a deletion must check or delete too. A permanent deletion reaches all items that refer to it, also those
+ * in a trash. A deletion into the trash reaches only items outside of one.
+ * @param children the references to each collection. For a collection without a trash they are replaced.
  * @throws TypeError for a cascade that could not be restored.
  */
 export function linkTrash(children: ReadonlyMap<CollectionDefinition, Child[]>): void {

@@ -259,8 +259,8 @@ function* collectionRoutes(
     }
   }
 
-  const { marked } = (under ? undefined : findTrash(collection)) ?? {}
-  if (marked) yield* collectionRoutes(version, marked)
+  const { deleted } = (under ? undefined : findTrash(collection)) ?? {}
+  if (deleted) yield* collectionRoutes(version, deleted)
   const query = (operation: Operation, name?: string) => [
     ...on('GET', operation, name),
     ...on('QUERY', operation, name),
@@ -316,7 +316,7 @@ function printPattern(target: RouteTarget, withId = false): string {
   return `${prefix}${above}/${pathOf(target)}${id}${last === undefined ? '' : `/${escapeText(last)}`}`
 }
 
-/** The path of a collection: an item is restored where it will be. */
+/** The path of a collection. `restore` of a trash has the path of its collection. */
 const pathOf = ({ kind, collection }: CollectionTarget) =>
   kind === 'action' ? collection.name : collection.path
 

@@ -103,18 +103,18 @@ export interface CollectionDefinition {
   /** How the owner of an item is found; absent where items have no owner. */
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator
-  /** Where its items are: what other collections on it have in common. */
+  /** The whole store, which other collections may share. */
   readonly store: KeyedStore
-  /** The same as operations ask it: with a trash of what is outside of it, of the trash of what is in it. */
+  /** The part of the store that operations see. With a trash: the items outside of it. For a trash: the items in it. */
   readonly items: KeyedStore
-  /** The same of the store within a transaction. */
+  /** Narrows the store of a transaction to the same part. */
   readonly bind: (store: KeyedStore) => KeyedStore
-  /** The filters that items of the store pass which are those of the collection; empty without a trash. */
+  /** The filters of that part; empty without a trash. */
   readonly rows: readonly Filter[]
-  /** How deleted items are marked; absent without a trash. */
+  /** The properties of deleted items; absent without a trash. */
   readonly trash: TrashOptions | undefined
-  /** The collection whose trash it is; absent of all others. */
-  readonly home: CollectionDefinition | undefined
+  /** The collection, if this is its trash. */
+  readonly trashOf: CollectionDefinition | undefined
   /** Its path below the version: its name, or `cars/trash`. */
   readonly path: string
   /** The unique sets of all items, each of which names one. */

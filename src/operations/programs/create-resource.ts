@@ -59,11 +59,11 @@ export function createResource(scope: CallScope, wanted: NamedCollection): Resou
   return trash ? { ...tracked, ...{ trash: openTrash({ ...scope, version }, trash) } } : tracked
 }
 
-/** What is in the trash of a collection, for programs. */
-function openTrash(scope: CallScope, { marked }: TrashParts) {
-  const resource = new CollectionResource(scope, marked)
+/** Creates the calls of a trash for programs. */
+function openTrash(scope: CallScope, { deleted }: TrashParts) {
+  const resource = new CollectionResource(scope, deleted)
   const { transaction } = scope
-  const name = `${marked.name}.trash`
+  const name = `${deleted.name}.trash`
   const calls = transaction ? trackCalls({ ...resource }, name, transaction.calls) : resource
   const { list, count, read, delete: remove, actions } = calls
   return { list, count, read, delete: remove, restore: actions[RESTORE] }

@@ -64,7 +64,7 @@ export class HeldItem {
     await this.#renewal
     if (givesBack && !this.#isOver) await this.#take(0)
     this.#isOver = true
-    if (!this.#isLost) this.#tell(givesBack ? 'failed' : 'done')
+    if (!this.#isLost) this.#publish(givesBack ? 'failed' : 'done')
   }
 
   /** Goes on with the version that a write has made. */
@@ -83,7 +83,7 @@ export class HeldItem {
     this.#renewal = this.#take(this.#lease.milliseconds).catch(() => undefined)
   }
 
-  #tell(state: LeaseEvent['state']): void {
+  #publish(state: LeaseEvent['state']): void {
     const { collection } = this.#lease
     publishWork({ type: 'lease', collection, state, age: performance.now() - this.#since })
   }
@@ -95,10 +95,10 @@ export class HeldItem {
     if (!renewed) {
       this.#isOver = true
       this.#isLost = true
-      this.#tell('lost')
+      this.#publish('lost')
       return
     }
-    if (milliseconds > 0) this.#tell('renewed')
+    if (milliseconds > 0) this.#publish('renewed')
     this.#stored = renewed
     renewVersion(this.#item, renewed.version)
   }

@@ -53,7 +53,7 @@ export function compileOperation(
   { collection, action }: CollectionTarget,
   operation: string,
   // Without an action of a declaration it is one of these: routes and calls have no other names.
-  perform: Perform = action && !(collection.home && operation === RESTORE)
+  perform: Perform = action && !(collection.trashOf && operation === RESTORE)
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {

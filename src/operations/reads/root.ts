@@ -74,7 +74,7 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
     actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
   const trash = kind === 'collection' && !parent ? findTrash(collection) : undefined
   if (trash && isShown(collection, TRASH))
-    actions[TRASH] = { method: 'GET', url: urlOf({ ...list, collection: trash.marked }) }
+    actions[TRASH] = { method: 'GET', url: urlOf({ ...list, collection: trash.deleted }) }
   for (const action of collection.actions.values()) {
     const { name, method, on } = action
     if ((kind === 'collection' || on === 'item') && isShown(collection, name))

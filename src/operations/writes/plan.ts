@@ -21,7 +21,7 @@ import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
 import * as store from './store.ts'
 import * as storing from './store-many.ts'
-import { refuseMarked } from './trash.ts'
+import { refuseDeleted } from './trash.ts'
 import { type Many, type Write, WriteState } from './write-state.ts'
 
 /** `POST /<collection>`. `If-None-Match: *` asks for what it does anyway. */
@@ -75,7 +75,7 @@ export function planChange(
     keyed
       .attempts(conditions.retryContested, [503], attempt => {
         const found = attempt
-          .check(collection.trash && operation === 'replace' && refuseMarked, 404, 409)
+          .check(collection.trash && operation === 'replace' && refuseDeleted, 404, 409)
           .try('current', creates ? conditions.findCurrent : conditions.requireCurrent, 404)
           .check(owner && fields.requireOwnItem, 401, 403, 404)
           .check(conditions.evaluatePreconditions, 412)

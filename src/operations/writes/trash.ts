@@ -1,9 +1,14 @@
-// Out of the trash: `POST /cars/7/restore` takes an item back, with all that was deleted with it.
+// Restores items from the trash: `POST /cars/7/restore` brings back an item, with all items that were deleted with it.
 
 import { memoize } from '../../base/memoize.ts'
 import { type Awaitable, andThen } from '../../base/values.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
-import { findTrash, RESTORE, type TrashParts, unmark } from '../../model/compile/compile-trash.ts'
+import {
+  findTrash,
+  RESTORE,
+  type TrashParts,
+  withoutDeletion,
+} from '../../model/compile/compile-trash.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import { parseId } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
@@ -24,12 +29,12 @@ import { Steps } from './steps.ts'
 import { Contested, runAtomically } from './store.ts'
 import { type Write, WriteState } from './write-state.ts'
 
-/** Compiles `POST /<collection>/<id>/restore`. @param marked what is in the trash. */
-export function compileRestore(marked: CollectionDefinition): Perform {
+/** Compiles `POST /<collection>/<id>/restore`. @param deleted the collection of the items in the trash. */
+export function compileRestore(deleted: CollectionDefinition): Perform {
   return context => {
-    // It ends as a change of the item outside.
+    // The call continues on the collection of the item, because hooks and events belong to that.
     const { action: _action, id, version } = context.target
-    const collection = context.view(toWhole(marked).home ?? marked)
+    const collection = context.view(toWhole(deleted).trashOf ?? deleted)
     const call = copyCall(context, { target: { kind: 'item', version, collection, id } })
     call.shareUploads(context)
     const done = planRestore(collection).run(new WriteState(call))
@@ -37,16 +42,16 @@ export function compileRestore(marked: CollectionDefinition): Perform {
   }
 }
 
-/** Compiled once for a collection, or a view of it, for as long as that is. */
+/** Compiled once for a collection or a view of it, and kept as long as it. */
 const planRestore = memoize((collection: CollectionDefinition): Steps<'result'> => {
   const { hooks, owner, trash, targets, store } = collection
-  // With others, or with what it refers to, it is whole.
+  // One transaction, if it restores several items or must check references.
   const isWhole = (trash?.deletion !== undefined || targets.size > 0) && store.transaction
   return new Steps().within(claimKey, [409, 422], keyed =>
     keyed
       .attempts(conditions.retryContested, [503], attempt =>
         attempt
-          .set('current', requireMarked, 404)
+          .set('current', requireDeleted, 404)
           .check(owner && fields.requireOwnItem, 401, 403, 404)
           .check(conditions.evaluatePreconditions, 412)
           .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
@@ -63,16 +68,20 @@ const planRestore = memoize((collection: CollectionDefinition): Steps<'result'> 
   )
 })
 
-/** The trash of a write. Its plan is made where there is one. */
-function trashOf({ call }: Pick<Write, 'call'>): TrashParts {
+/** Finds the trash of a write. Plans call it only for collections with a trash. */
+function requireTrash({ call }: Pick<Write, 'call'>): TrashParts {
   return findTrash(call.target.collection) as TrashParts
 }
 
 /** Finds the item in the trash. @throws HttpError 404 */
-function requireMarked(write: Write): Awaitable<Stored> {
+function requireDeleted(write: Write): Awaitable<Stored> {
   const { call, transaction } = write
   const { collection, id = '' } = call.target
-  const found = findOne(call.storeOf(trashOf(write).marked, transaction), id, call.storeOptions)
+  const found = findOne(
+    call.storeOf(requireTrash(write).deleted, transaction),
+    id,
+    call.storeOptions,
+  )
   return andThen(found, stored =>
     andThen(stored && isVisible(call, collection, stored.item, transaction), sees => {
       if (!stored || !sees) throw notFound(collection, id)
@@ -85,9 +94,9 @@ function requireMarked(write: Write): Awaitable<Stored> {
 async function restoreItem(write: Write<'current'>): Promise<Stored | undefined> {
   const { call, current, transaction } = write
   const { collection } = call.target
-  const trash = trashOf(write)
-  const update = unmark(current.item, trash, collection.shape)
-  const store = call.storeOf(trash.marked, transaction)
+  const trash = requireTrash(write)
+  const update = withoutDeletion(current.item, trash, collection.shape)
+  const store = call.storeOf(trash.deleted, transaction)
   const options = toWriteOptions(write, 'changed')
   const isAlone = transaction === undefined
   if (isAlone) await requireReferred(write, [{ collection, item: current }])
@@ -103,7 +112,7 @@ async function restoreItem(write: Write<'current'>): Promise<Stored | undefined>
     if (!isAlone) await requireReferred(write, all)
     return stored
   } catch (error) {
-    // A transaction that goes on has nothing of it.
+    // The transaction of a program may go on, so it must undo the restored items.
     throw call.transaction ? call.transaction.fail(error) : error
   }
 }
@@ -114,7 +123,7 @@ interface Restored {
   readonly item: Stored
 }
 
-/** Restores what was marked by one deletion, level by level. @param all the items so far: those found are added. */
+/** Restores the items of one deletion, level by level. @param all the items restored so far; it adds the others. */
 async function restoreBelow(write: Write, all: Restored[], deletion: string): Promise<void> {
   const { call, transaction } = write
   for (let from = 0; from < all.length; ) {
@@ -125,7 +134,7 @@ async function restoreBelow(write: Write, all: Restored[], deletion: string): Pr
       for (const { collection: child, field, onDelete } of parent.children) {
         const trash = findTrash(child)
         if (onDelete !== 'cascade' || trash?.deletion === undefined) continue
-        const store = call.storeOf(trash.marked, transaction)
+        const store = call.storeOf(trash.deleted, transaction)
         const own = { path: [trash.deletion], operator: 'in', values: [deletion] } as const
         const sort = withTieBreak([], child.shape.identity.name)
         for (let at = 0; at < ids.length; at += MAX_SET) {
@@ -133,7 +142,7 @@ async function restoreBelow(write: Write, all: Restored[], deletion: string): Pr
           const where = [own, { path: [field], operator: 'in', values } as const]
           for await (const batch of store.stream({ where, sort }, call.storeOptions)) {
             const updates = batch.map(before => {
-              return { update: unmark(before.item, trash, child.shape), before }
+              return { update: withoutDeletion(before.item, trash, child.shape), before }
             })
             const restored = await store.write(updates, call.storeOptions)
             if (!restored) throw conflictOf(call)
@@ -145,7 +154,7 @@ async function restoreBelow(write: Write, all: Restored[], deletion: string): Pr
   }
 }
 
-/** @throws HttpError 409 for an item that would refer to one which is not there, or is in a trash. */
+/** @throws HttpError 409 for an item that refers to an item which is deleted or in a trash. */
 async function requireReferred({ call, transaction }: Write, all: readonly Restored[]) {
   const issues: Issue[] = []
   for (const { collection, item } of all) {
@@ -162,11 +171,15 @@ async function requireReferred({ call, transaction }: Write, all: readonly Resto
   throwIfAny(issues, 409)
 }
 
-/** @throws HttpError for a PUT of an item in the trash: 409 for who has the rule `trash`, 404 for others. */
-export function refuseMarked(write: Write): Awaitable<void> {
+/** @throws HttpError for a PUT of an item in the trash: 409 if the principal has the rule `trash`, otherwise 404. */
+export function refuseDeleted(write: Write): Awaitable<void> {
   const { call, transaction } = write
   const { collection, id = '' } = call.target
-  const found = findOne(call.storeOf(trashOf(write).marked, transaction), id, call.storeOptions)
+  const found = findOne(
+    call.storeOf(requireTrash(write).deleted, transaction),
+    id,
+    call.storeOptions,
+  )
   return andThen(found, stored =>
     andThen(stored && isVisible(call, collection, stored.item, transaction), sees => {
       if (!sees) return
