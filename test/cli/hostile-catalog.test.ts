@@ -108,6 +108,15 @@ const CATALOGS: Readonly<Record<string, readonly FoundTable[]>> = {
       ]),
     }),
   ],
+  'conditions of indexes': [
+    table('cars', {
+      columns: [ID, column('color'), column('n', { type: 'bigint' })],
+      indexes: [
+        ...EVIL.map(each => `color = '${each.replaceAll("'", "''")}'`),
+        ...['007', '9'.repeat(400), '9007199254740993'].map(each => `n = ${each}`),
+      ].map(where => ({ unique: true, columns: ['color'], where, text: null })),
+    }),
+  ],
   checks: [
     table('cars', {
       columns: [

@@ -1,4 +1,5 @@
 // The bounds that plain checks of a table set: `price >= 0`, `length(name) <= 20`, `color in ('red', 'blue')`.
+import { NAME, nameOf, takeStrings } from '../../sql/table/condition-text.ts'
 
 /** What the values of a column must be. */
 export interface CheckBounds {
@@ -14,20 +15,13 @@ export interface CheckBounds {
   isJson?: boolean
 }
 
-/** Parts of the patterns below. */
-const NAME = '"((?:[^"]|"")+)"|`([^`]+)`|\\[([^\\]]+)\\]|([A-Za-z_]\\w*)'
 const LENGTH = '(?:(length|char_length|character_length) ?\\()?'
 const COMPARISON = new RegExp(
-  `^${LENGTH}\\(*(?:${NAME})\\)* ?(>=|<=|>|<|=|<>|!=) ?\\(?(-?\\d+(?:\\.\\d+)?|'\\d+')$`,
+  `^${LENGTH}\\(*${NAME}\\)* ?(>=|<=|>|<|=|<>|!=) ?\\(?(-?\\d+(?:\\.\\d+)?|'\\d+')$`,
   'i',
 )
-const CHOICE = new RegExp(
-  `^\\(*(?:${NAME})\\)* ?(?:in ?\\(|= any ?\\(+array\\[)([^\\])]*)\\]?$`,
-  'i',
-)
-const JSON_VALID = new RegExp(`^\\(*json_valid ?\\( ?(?:${NAME}) ?\\)`, 'i')
-const CAST =
-  /::(?:character varying|double precision|timestamp with(?:out)? time zone|"[^"]+"|[\w.]+)(?:\([\d,]+\))?(?:\[\])?/gi
+const CHOICE = new RegExp(`^\\(*${NAME}\\)* ?(?:in ?\\(|= any ?\\(+array\\[)([^\\])]*)\\]?$`, 'i')
+const JSON_VALID = new RegExp(`^\\(*json_valid ?\\( ?${NAME} ?\\)`, 'i')
 
 /** Finds the bounds of columns, by their names in lower case. What is not plain is left to the database. */
 export function findBounds(checks: readonly string[]): ReadonlyMap<string, CheckBounds> {
@@ -41,17 +35,10 @@ const MAX_CHECK = 4_000
 
 function readCheck(check: string, found: Map<string, CheckBounds>): void {
   if (check.length > MAX_CHECK) return
-  const literals: string[] = []
-  const text = check
-    .replace(/'((?:[^']|'')*)'/g, (_, literal: string) => {
-      literals.push(literal.replaceAll("''", "'"))
-      return `'${literals.length - 1}'`
-    })
-    .replace(CAST, '')
-    .replace(/\s+/g, ' ')
-  const literalOf = (quoted: string) => literals[Number(quoted.slice(1, -1))] ?? ''
+  const { text: whole, literalOf } = takeStrings(check)
+  const text = whole.replace(/\s+/g, ' ')
   const boundsOf = (names: readonly (string | undefined)[]) => {
-    const name = (names.find(each => each !== undefined) ?? '').replaceAll('""', '"').toLowerCase()
+    const name = nameOf(names).toLowerCase()
     const bounds = found.get(name) ?? {}
     found.set(name, bounds)
     return bounds

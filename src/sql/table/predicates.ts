@@ -6,6 +6,7 @@ import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { type Column, encodeValue } from './columns.ts'
+import { NAME, nameOf, takeStrings } from './condition-text.ts'
 
 /** A condition of an index: whether a column has a value, or the value that it has. */
 export interface IndexCondition {
@@ -50,10 +51,9 @@ export function toConditions(where: readonly ValueFilter[], mapping: Columns): I
   })
 }
 
-const NAME = '(?:"((?:[^"]|"")+)"|`([^`]+)`|([A-Za-z_][\\w$]*))'
-const CAST = /::(?:character varying|double precision|"[^"]+"|[a-z_][\w.]*)(?:\(\d+\))?/gi
 const EXISTS = new RegExp(`^${NAME} is (not )?null$`, 'i')
-const EQUALS = new RegExp(`^${NAME} ?= ?('\\d+'|-?\\d+|true|false)$`, 'i')
+/** Numbers that are JSON, and exact. */
+const EQUALS = new RegExp(`^${NAME} ?= ?('\\d+'|-?(?:0|[1-9]\\d{0,14})|true|false)$`, 'i')
 const FLAG = new RegExp(`^(not )?${NAME}( is (?:true|false))?$`, 'i')
 
 /** Longer ones are not plain. */
@@ -63,38 +63,28 @@ const MAX_PREDICATE = 2_000
 export function readPredicate(text: string): IndexCondition[] | undefined {
   // Without brackets `not (a and b)` would be another condition.
   if (text.length > MAX_PREDICATE || /\bnot\s*\(/i.test(text)) return undefined
-  const literals: string[] = []
-  const plain = text
-    .replace(/'((?:[^']|'')*)'/g, (_, literal: string) => {
-      literals.push(literal.replaceAll("''", "'"))
-      return `'${literals.length - 1}'`
-    })
-    .replace(CAST, '')
-    .replace(/[\s()]+/g, ' ')
-    .trim()
+  const { text: plain, literalOf } = takeStrings(text)
   // Without brackets `and` binds more than `or`, which is none of the forms.
-  const found = plain.split(/ and /i).map(part => readCondition(part.trim(), literals))
+  const parts = plain.replace(/[\s()]+/g, ' ').split(/ and /i)
+  const found = parts.map(part => readCondition(part.trim(), literalOf))
   return found.every(each => each !== undefined) ? found : undefined
 }
 
-function readCondition(text: string, literals: readonly string[]): IndexCondition | undefined {
+function readCondition(
+  text: string,
+  literalOf: (quoted: string) => string,
+): IndexCondition | undefined {
   const exists = EXISTS.exec(text)
-  if (exists) return { column: nameOf(exists.slice(1, 4)), exists: exists[4] !== undefined }
+  if (exists) return { column: nameOf(exists.slice(1, 5)), exists: exists[5] !== undefined }
   const equals = EQUALS.exec(text)
   if (equals) {
-    const [literal = ''] = equals.slice(4)
-    const value = literal.startsWith("'")
-      ? (literals[Number(literal.slice(1, -1))] ?? '')
-      : JSON.parse(literal.toLowerCase())
-    return { column: nameOf(equals.slice(1, 4)), value }
+    const [literal = ''] = equals.slice(5)
+    const value = literal.startsWith("'") ? literalOf(literal) : JSON.parse(literal.toLowerCase())
+    return { column: nameOf(equals.slice(1, 5)), value }
   }
   const flag = FLAG.exec(text)
   // `not a is true` holds of null too.
-  if (!flag || (flag[1] && flag[5])) return undefined
-  const isFalse = (flag[1] !== undefined) !== / is false$/i.test(flag[5] ?? '')
-  return { column: nameOf(flag.slice(2, 5)), value: !isFalse }
-}
-
-function nameOf([quoted, ticked, bare]: readonly (string | undefined)[]): string {
-  return quoted?.replaceAll('""', '"') ?? ticked ?? bare ?? ''
+  if (!flag || (flag[1] && flag[6])) return undefined
+  const isFalse = (flag[1] !== undefined) !== / is false$/i.test(flag[6] ?? '')
+  return { column: nameOf(flag.slice(2, 6)), value: !isFalse }
 }
