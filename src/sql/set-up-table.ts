@@ -23,8 +23,8 @@ import {
   type TablePlan,
 } from './table/create-table.ts'
 import { type KeptKeys, readKeys } from './table/foreign-keys.ts'
-import { comparePartial } from './table/partial-indexes.ts'
 import { type TableDeclaration, TableMapping } from './table/table-mapping.ts'
+import { comparePartial, requireUniqueKey } from './table/unique-indexes.ts'
 
 /** How long a statement is tried again whose table others have locked, and the pause in between; milliseconds. */
 const LOCKED_TIMEOUT_MS = 60_000
@@ -160,9 +160,9 @@ async function lookAtTable(
   const mapping = map(catalog.folded)
   // Before the indexes: one on a missing column would be an error of the database.
   catalog.check(mapping)
-  if (mapping.parts && catalog.isTable) await requireUnique(mapping.parts, mapping, runner)
+  if (catalog.isTable) await requireUniqueKey(mapping, runner)
   const compared = await comparePartial(mapping, runner)
-  // What is made is told of below.
+  // Indexes that are made now are not missing.
   const advice = makesTable ? [] : compared
   for (const plan of makes ? planTables(mapping) : []) {
     const there = relations.get(plan.table)
@@ -193,21 +193,6 @@ async function lookAtTable(
   const kept = await readKeys(used, catalog.typeOf, runner)
   advice.push(...(await adviseSearch(used, runner)))
   return { mapping: used, catalog, kept: kept.kept, advice: [...advice, ...kept.advice] }
-}
-
-/** @throws Error where several rows may have the same two references, which are their id. */
-async function requireUnique(
-  parts: readonly Column[],
-  { table, database }: TableMapping,
-  runner: Runner,
-): Promise<void> {
-  const names = parts.map(({ column }) => column)
-  const isUnique = sql`select ${database.hasUnique(table, names)} as found`
-  const { rows } = await runner.run(compile(database, isUnique))
-  if (isTrue(rows[0]?.found)) return
-  throw new Error(
-    `The table ${table}: its columns "${names.join('" and "')}" need a unique index on both, as they are the id. Create one`,
-  )
 }
 
 /** About how many rows a search may read before a missing index is named. */

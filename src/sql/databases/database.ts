@@ -198,7 +198,7 @@ export interface SqlDatabase extends PlaceholderStyle {
    * also `partitioned`, and `guarded` for one with row security.
    */
   relations(table: string, indexes: readonly string[]): Fragment
-  /** Selects the unique indexes of a table: `name`, `columns` as JSON with null for an expression, and the `condition` of a partial one. */
+  /** Selects the unique indexes of a table, its key too: `name`, `columns` as JSON with null for an expression, and the `condition` of a partial one. */
   uniqueIndexes(table: string): Fragment
   /** Selects the process that has held a lock on one of the tables for the longest time: `pid`, `state`. */
   blocker?(tables: readonly string[]): Fragment
@@ -222,8 +222,6 @@ export interface SqlDatabase extends PlaceholderStyle {
    * @param deferred whether one counts too that is checked at the commit.
    */
   hasKey(table: string, column: string, target: KeyTarget, deferred?: boolean): Fragment
-  /** The condition that some columns of a table together are unique, whether values are null or not. */
-  hasUnique(table: string, columns: readonly string[]): Fragment
   /** Whether foreign keys are enforced on the connection. */
   readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */

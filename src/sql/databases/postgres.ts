@@ -224,7 +224,7 @@ const base: SqlDatabase = {
       (select json_agg(a.attname order by p.at) from unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) with ordinality as p (num, at)
         left join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = p.num and p.num > 0)::text as columns
       from pg_index as i join pg_class as x on x.oid = i.indexrelid
-      where i.indrelid = to_regclass(${quoteTable(table)}) and i.indisunique and not i.indisprimary`,
+      where i.indrelid = to_regclass(${quoteTable(table)}) and i.indisunique and i.indisvalid`,
   // A lock of a reader counts last: only few statements wait for it.
   blocker:
     tables => sql`select l.pid as pid, a.state as state from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
@@ -239,9 +239,6 @@ const base: SqlDatabase = {
       and k.conrelid = to_regclass(${quoteTable(table)}) and k.conkey = ${attribute('k.conrelid', column)}
       and k.confrelid = to_regclass(${quoteTable(target.table)}) and k.confkey = ${attribute('k.confrelid', target.column)})`
   },
-  hasUnique: (table, columns) =>
-    sql`exists (select 1 from pg_index as i where i.indrelid = to_regclass(${quoteTable(table)}) and i.indisunique and i.indisvalid and i.indpred is null
-      and (select json_agg(a.attname order by a.attname) from pg_attribute as a where a.attrelid = i.indrelid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))::jsonb = ${JSON.stringify([...columns].sort())}::jsonb)`,
   nextDate(now, before, native) {
     if (!native) {
       const date = base.nextDate(now, sql`${before}::timestamptz`, true)

@@ -79,7 +79,7 @@ export const sqlite: SqlDatabase = {
     return sql`select l.name as name, case when l.partial then substr(x.sql, instr(lower(x.sql), ' where ') + 7) end as condition,
         (select json_group_array(i.name) from pragma_index_info(l.name, ${schema}) as i) as columns
         from pragma_index_list(${name}, ${schema}) as l left join ${sql.id(schema)}.sqlite_schema as x on x.type = 'index' and x.name = l.name
-        where l."unique" and l.origin <> 'pk'`
+        where l."unique"`
   },
   hasKey(table, column, target) {
     const [name = '', schema = 'main'] = table.split('.').reverse()
@@ -89,12 +89,6 @@ export const sqlite: SqlDatabase = {
     return sql`(${schema} = ${parentSchema} and exists (select 1 from ${keys} as k where lower(k."table") = lower(${parent}) and lower(k."from") = lower(${column})
       and lower(coalesce(k."to", ${target.column})) = lower(${target.column}) and (select count(*) from ${keys} as o where o.id = k.id) = 1)
       and not exists (select 1 from ${sql.id(schema)}.sqlite_schema as m where lower(m.name) = lower(${name}) and m.sql like '%initially deferred%'))`
-  },
-  hasUnique(table, columns) {
-    const [name = '', schema = 'main'] = table.split('.').reverse()
-    const named = JSON.stringify(columns.map(each => each.toLowerCase()).sort())
-    return sql`exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial
-      and (select json_group_array(n) from (select lower(i.name) as n from pragma_index_info(l.name, ${schema}) as i order by 1)) = ${named})`
   },
   renewVersion({ table, ids, version, updated, instant, folded, sign }) {
     const [own = '', schema] = table.split('.').reverse()

@@ -1,4 +1,4 @@
-// Unique sets of some items alone, compared with the unique indexes of a table.
+// The unique sets of some items alone, and the key of a relation, compared with the unique indexes of a table.
 
 import { uniquesOf } from '../../store/shapes.ts'
 import type { PartialSet } from '../../store/store.ts'
@@ -22,17 +22,12 @@ interface FoundUnique {
  * @throws TypeError for an index on the same columns that has all rows.
  */
 export async function comparePartial(mapping: TableMapping, runner: Runner): Promise<string[]> {
-  const { shape, database, table } = mapping
+  const { shape } = mapping
   const { partial = [] } = shape
   if (partial.length === 0) return []
-  const { rows } = await runner.run(compile(database, database.uniqueIndexes(table)))
-  const found = rows.map(row => ({
-    name: String(row.name),
-    columns: JSON.parse(String(row.columns)) ?? [],
-    condition: row.condition === null ? null : String(row.condition),
-  }))
+  const found = await readUniques(mapping, runner)
   return partial.flatMap(set => {
-    const alike = found.filter(({ columns }) => isOn(columns, set, mapping))
+    const alike = found.filter(({ columns }) => isOn(columns, set.fields, mapping))
     const whole = alike.find(({ condition }) => condition === null)
     const isDeclaredToo = uniquesOf(shape).some(
       ({ fields, where }) => where.length === 0 && isSame(fields, set.fields),
@@ -44,7 +39,31 @@ export async function comparePartial(mapping: TableMapping, runner: Runner): Pro
   })
 }
 
-function isOn(columns: FoundUnique['columns'], { fields }: PartialSet, mapping: TableMapping) {
+/** @throws Error where several rows may have the same two references, which are their id. */
+export async function requireUniqueKey(mapping: TableMapping, runner: Runner): Promise<void> {
+  const { table, parts, shape } = mapping
+  const { parts: fields } = shape.identity
+  if (!parts || !fields) return
+  const found = await readUniques(mapping, runner)
+  if (found.some(each => each.condition === null && isOn(each.columns, fields, mapping))) return
+  const names = parts.map(({ column }) => column).join('" and "')
+  throw new Error(
+    `The table ${table}: its columns "${names}" need a unique index on both, as they are the id. Create one`,
+  )
+}
+
+async function readUniques({ database, table }: TableMapping, runner: Runner) {
+  const { rows } = await runner.run(compile(database, database.uniqueIndexes(table)))
+  return rows.map(
+    (row): FoundUnique => ({
+      name: String(row.name),
+      columns: JSON.parse(String(row.columns)) ?? [],
+      condition: row.condition === null ? null : String(row.condition),
+    }),
+  )
+}
+
+function isOn(columns: FoundUnique['columns'], fields: readonly string[], mapping: TableMapping) {
   const lower = (name: string | null) => name?.toLowerCase() ?? ''
   // A path inside of JSON is an expression, which the catalog does not name.
   if (fields.some(path => path.includes('.'))) return false
