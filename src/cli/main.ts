@@ -99,7 +99,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     help: SERVE,
     options: ['port', 'host', 'write', 'no-write', 'auth', 'cors', 'dialect', 'watch', 'schema'],
     words: [0, 1],
-    async run([source = process.env.DATABASE_URL], { write, 'no-write': noWrite, ...values }) {
+    async run(words, { write, 'no-write': noWrite, ...values }) {
+      const source = findSource(words)
       if (!source || (write && noWrite)) throw new CommandError(SERVE)
       const { serve } = await import('./serve/serve.ts')
       await serve({ ...values, source, write: noWrite ? false : write }, printLine)
@@ -113,7 +114,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   pull: {
     ...{ help: PULL, options: ['schema', 'diff'], words: [0, 1] },
-    async run([source = process.env.DATABASE_URL], { schema, diff }) {
+    async run(words, { schema, diff }) {
+      const source = findSource(words)
       if (!source) throw new CommandError(PULL)
       const { pull } = await import('./pull/pull.ts')
       return pull({ source, schema, diff })
@@ -127,6 +129,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return ''
     },
   },
+}
+
+/** Finds the URL of a PostgreSQL or the path of a file, which may have `file:` before it. */
+function findSource([source = process.env.DATABASE_URL]: readonly string[]): string | undefined {
+  return source?.replace(/^(?:file|sqlite):(?:\/\/(?=\/))?/i, '')
 }
 
 /** @returns what goes to the standard output. @throws CommandError */

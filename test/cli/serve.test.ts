@@ -509,10 +509,11 @@ describe('a database', () => {
   )
 
   test(
-    'is written with --write, and its secrets stay',
+    'is written with --write, and its secrets stay; file: before its path is not part of it',
     async () => {
       const path = create('written.db')
-      const { child, first, ask } = await serve([path, '--write'])
+      const DATABASE_URL = `file:${path}`
+      const { child, first, ask } = await serve(['--write'], { DATABASE_URL })
       expect(first).toMatch(/read and write$/)
       expect((await ask('/cars', { body: '{"maker_id":1,"price":7}' })).status).toBe(201)
       expect((await ask('/cars', { body: '{"maker_id":1,"price":-7}' })).status).toBe(400)

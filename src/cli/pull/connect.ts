@@ -44,7 +44,7 @@ interface CatalogClient {
 export function connect(source: string, folder = process.cwd()): Promise<CatalogConnection> {
   const load = createRequire(join(folder, 'package.json'))
   if (/^postgres(?:ql)?:/i.test(source)) return connectPostgres(source, load)
-  return openFile(source.replace(/^(?:file|sqlite):(?:\/\/(?=\/))?/i, ''), load)
+  return openFile(source, load)
 }
 
 async function connectPostgres(url: string, load: NodeJS.Require): Promise<CatalogConnection> {
