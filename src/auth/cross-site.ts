@@ -17,7 +17,7 @@ export function hasAmbientCredentials({ headers }: HttpRequest): boolean {
  * @param allowed whether pages of an origin may write here.
  */
 export function isCrossSite(
-  { headers }: HttpRequest,
+  { headers }: Pick<HttpRequest, 'headers'>,
   own: string,
   allowed: (origin: string) => boolean,
 ): boolean {

@@ -7,10 +7,10 @@ import {
   findKey,
   findPair,
   type LeftOut,
-  type Tables,
+  type TableKey,
 } from './describe-table.ts'
 import type { FoundTable } from './found-tables.ts'
-import { Names, nameCollection } from './names.ts'
+import { type CollectionName, Names, nameCollection } from './names.ts'
 
 /** The tables and views that the library creates. */
 const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
@@ -25,10 +25,7 @@ export function describeTables(
 ): { readonly described: readonly DescribedTable[]; readonly leftOut: readonly LeftOut[] } {
   const names = new Names()
   const unnamed: LeftOut[] = []
-  const served = new Map<
-    string,
-    Tables['served'] extends ReadonlyMap<string, infer T> ? T : never
-  >()
+  const served = new Map<string, CollectionName & TableKey>()
   for (const table of tables) {
     const own = table.name.replace(/^.*\./, '')
     if (OWN.includes(own)) continue

@@ -1,6 +1,7 @@
 // Checks which requests `serve` handles: `Host` must name this server, and a page of another origin must not write.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { isCrossSite } from '../../auth/cross-site.ts'
 import { isSafe } from '../../http/methods.ts'
 
 export interface Admission {
@@ -46,10 +47,8 @@ export function findAdmissionError(
     const message = `The host must be ${[...LOCAL, ...others(admission.host)].join(', ')}, not ${given}. Start serve with --host for another.`
     return { status: 400, message, field: 'host', type: 'invalid_host' }
   }
-  const isForeign =
-    origin === undefined
-      ? site !== undefined && site !== 'none' && site !== 'same-origin'
-      : origin !== `http://${host}` && !isOwnOrigin(origin, admission)
+  const sent = { headers: { origin, 'sec-fetch-site': site } }
+  const isForeign = isCrossSite(sent, `http://${host}`, each => isOwnOrigin(each, admission))
   if (isSafe(method) || !isForeign) return undefined
   const message = `Pages of ${origin?.slice(0, 100) ?? 'another site'} may not write here. Start serve with --cors to let them.`
   return { status: 403, message, type: 'cross_origin' }

@@ -26,17 +26,14 @@ export async function describeDatabase(options: DatabaseOptions): Promise<Served
   const { db, close } = await openKysely(options.source, connection, options.isWritten)
   const open = described.map(omitSecrets)
   return {
-    collections: open.map(({ table }) => define(table, db, options.isWritten)),
+    collections: open.map(each => define(each, db, options.isWritten)),
     leftOut: [
       ...leftOut.map(({ table, reason }) => `${table.name} is left out: ${reason}.`),
-      ...open.flatMap(({ table, secrets }) =>
-        [...secrets, ...table.leftOut].map(
-          each => `${table.name}: the column ${each} is left out.`,
-        ),
+      ...open.flatMap(each =>
+        each.leftOut.map(column => `${each.name}: the column ${column} is left out.`),
       ),
     ],
     singles: new Set(),
-    isWritten: options.isWritten,
     close,
   }
 }
@@ -45,7 +42,7 @@ const READS: readonly Operation[] = ['list', 'count', 'read']
 const WRITES: readonly Operation[] = ['create', 'replace', 'patch', 'delete']
 
 /** Leaves out columns such as passwords and tokens. If one of them is required, items cannot be created. */
-function omitSecrets(table: DescribedTable) {
+function omitSecrets(table: DescribedTable): DescribedTable {
   const secrets = [...table.fields].flatMap(([name, role]) => (role === 'writeOnly' ? [name] : []))
   const isLeft = ([name]: readonly [string, unknown]) => !secrets.includes(name)
   const isRequired = (name: string) =>
@@ -55,10 +52,8 @@ function omitSecrets(table: DescribedTable) {
   )
   const properties = new Map([...table.properties].filter(isLeft))
   const fields = new Map([...table.fields].filter(isLeft))
-  return {
-    table: { ...table, properties, fields, operations },
-    secrets: secrets.map(name => `${name} (a secret)`),
-  }
+  const leftOut = [...secrets.map(name => `${name} (a secret)`), ...table.leftOut]
+  return { ...table, properties, fields, operations, leftOut }
 }
 
 function define(

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Item } from '../../base/values.ts'
 import { defineCollection } from '../../collection.ts'
+import type { Operation } from '../../model/types/operation.ts'
 import { UnavailableError } from '../../store/errors.ts'
 import { createVersion } from '../../store/ids.ts'
 import type { Id, Store, Stored } from '../../store/store.ts'
@@ -17,7 +18,7 @@ import type { JsonFile } from './json-file.ts'
 import type { ServedSource } from './served.ts'
 
 /** The items of each list, by their ids. */
-export type ListItems = Map<string, Map<Id, Stored>>
+export type ListItems = Map<string, ReadonlyMap<Id, Stored>>
 
 /** Enough for a whole list: a larger file is too slow, because each write replaces all of it. */
 const MAX_LIMIT = 10_000
@@ -52,17 +53,16 @@ export function describeFile(file: JsonFile, isWritten: boolean, before: ListIte
       parents: Object.fromEntries(others.filter(isFirst)),
       references: Object.fromEntries(others.filter((each, at) => !isFirst(each, at))),
       ...(search.length > 0 && !list.isSingle && { search }),
-      operations: list.isSingle
-        ? isWritten
-          ? ['read', 'replace', 'patch']
-          : ['read']
-        : isWritten
-          ? undefined
-          : ['list', 'count', 'read'],
+      operations: listOperations(list, isWritten),
     })
   })
   const singles = new Set([...lists.values()].flatMap(each => (each.isSingle ? [each.name] : [])))
-  return { collections, leftOut, singles, isWritten, close: async () => {} }
+  return { collections, leftOut, singles, close: async () => {} }
+}
+
+function listOperations({ isSingle }: JsonList, isWritten: boolean): Operation[] | undefined {
+  if (isSingle) return isWritten ? ['read', 'replace', 'patch'] : ['read']
+  return isWritten ? undefined : ['list', 'count', 'read']
 }
 
 function createListStore(
@@ -71,7 +71,7 @@ function createListStore(
   all: ListItems,
 ): Store {
   const before = all.get(name)
-  const own = new Map<Id, Stored>()
+  let own = new Map<Id, Stored>()
   for (const item of items as readonly Item[]) {
     // they come from JSON
     const id = item.id as Id // a list has ids of one kind
@@ -80,33 +80,22 @@ function createListStore(
     own.set(id, isSame ? known : { id, item, version: createVersion() })
   }
   all.set(name, own)
-  const save = () => {
-    const left = [...own.values()].map(({ item }) => item)
-    const { id: _id, ...single } = left[0] ?? {}
-    file.data[name] = isSingle ? single : left
-    file.save()
-  }
-  /** Writes an item, or deletes it without one. If the file cannot be written, the old items stay. */
-  const write = (id: Id, item: Stored | undefined) => {
+  /** Writes the file with a change of the items. If it cannot be written, the old items stay. */
+  const write = (change: (next: Map<Id, Stored>) => unknown) => {
     // A request that began before the file was read again would bring back the old items.
     if (all.get(name) !== own) throw new UnavailableError('The file was read again meanwhile')
-    const old = [...own]
-    if (item) own.set(id, item)
-    else own.delete(id)
-    const data = file.data[name]
-    try {
-      save()
-    } catch (error) {
-      file.data[name] = data
-      own.clear()
-      for (const [each, stored] of old) own.set(each, stored)
-      throw error
-    }
+    const next = new Map(own)
+    change(next)
+    const left = Array.from(next.values(), ({ item }) => item)
+    const { id: _id, ...single } = left[0] ?? {}
+    file.save(name, isSingle ? single : left)
+    own = next
+    all.set(name, own)
   }
   return scanStore({
     all: () => own.values(),
     get: id => own.get(id),
-    put: item => write(item.id, item),
-    remove: ({ id }) => write(id, undefined),
+    put: item => write(next => next.set(item.id, item)),
+    remove: ({ id }) => write(next => next.delete(id)),
   })
 }

@@ -21,7 +21,7 @@ interface FileState {
   /** The JSON as it was last read or written. */
   readonly text: string
   /** Lists of items and single objects, by name. */
-  readonly data: Record<string, unknown>
+  readonly data: Readonly<Record<string, unknown>>
 }
 
 export class JsonFile {
@@ -37,7 +37,7 @@ export class JsonFile {
     this.#state = parse(this.path, read(this.path))
   }
 
-  get data(): Record<string, unknown> {
+  get data(): FileState['data'] {
     return this.#state.data
   }
 
@@ -61,11 +61,12 @@ export class JsonFile {
   }
 
   /**
-   * Writes the data to a temporary file, then renames it to the path: a reader finds the old file or the new one.
+   * Replaces the value of a name. The data go to a temporary file, which is renamed to the path: a reader finds the old
+   * file or the new one.
    * @throws UnavailableError if it cannot be written, or another program has changed it.
    */
-  save(): void {
-    const { data } = this
+  save(name: string, value: unknown): void {
+    const data = { ...this.data, [name]: value }
     const text = `${JSON.stringify(data, undefined, 2)}\n`
     const temporary = `${this.path}.${process.pid}.new`
     try {
@@ -106,8 +107,8 @@ function read(path: string): string {
 
 function parse(path: string, text: string): FileState {
   const plain = text.replace(/^\uFEFF/, '')
-  const inexact = findNumber(plain)
-  if (inexact) throw new CommandError(`${path}: a number ${inexact}`)
+  const inexact = findInexact(plain)
+  if (inexact) throw new CommandError(`${path}: a number ${describeInexact(inexact.digits)}`)
   try {
     const data: unknown = JSON.parse(plain)
     if (isObject(data)) return { text, data }
@@ -118,9 +119,4 @@ function parse(path: string, text: string): FileState {
   throw new CommandError(
     `${path} must hold an object with a list for each collection, such as { "posts": [] }`,
   )
-}
-
-function findNumber(text: string): string | undefined {
-  const inexact = findInexact(text)
-  return inexact && describeInexact(inexact.digits)
 }

@@ -70,7 +70,8 @@ export async function serve(options: ServeOptions, print: Print): Promise<void> 
     }),
   )
   const url = await listen(server, host, port)
-  await print(printServed(current.served, source, url))
+  const of = `${source.replace(/\/\/[^@/]*@/, '//')}, ${isWritten ? 'read and write' : 'read-only'}`
+  await print(printServed(current.served, url, of))
   if (file && options.watch)
     watch(file, print, async () => {
       current = await load()
@@ -208,15 +209,9 @@ async function listen(server: Server, host: string, port: string): Promise<strin
   return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }
 
-function printServed(
-  { collections, leftOut, isWritten }: ServedSource,
-  source: string,
-  url: string,
-): string {
+function printServed({ collections, leftOut }: ServedSource, url: string, of: string): string {
   const names = collections.map(({ name }) => name).join(', ')
-  const shown = source.replace(/\/\/[^@/]*@/, '//')
-  const first = `${url} serves ${names} of ${shown}, ${isWritten ? 'read and write' : 'read-only'}\n`
-  return first + leftOut.map(line => `${line}\n`).join('')
+  return [`${url} serves ${names} of ${of}`, ...leftOut, ''].join('\n')
 }
 
 /** How often the file is checked for a change, in milliseconds. */

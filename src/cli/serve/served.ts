@@ -7,6 +7,5 @@ export interface ServedSource {
   readonly leftOut: readonly string[]
   /** The names of single objects, which are not lists. */
   readonly singles: ReadonlySet<string>
-  readonly isWritten: boolean
   close(): Promise<void>
 }
