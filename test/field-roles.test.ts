@@ -3,17 +3,11 @@ import { sql } from 'kysely'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import {
-  type Api,
-  defineApi,
-  memoryStore,
-  onResponse,
-  type Scheme,
-  type Store,
-} from '../src/index.ts'
+import { type Api, defineApi, memoryStore, onResponse, type Store } from '../src/index.ts'
 import { openApiDocument } from '../src/openapi/document.ts'
 import { sqlStore } from '../src/sql/index.ts'
 import { type Answer, type Init, type OpenHandler, openHandler } from './handlers.ts'
+import { scopedScheme } from './scoped-scheme.ts'
 import { openDatabase } from './stores/sqlite.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'
 
@@ -29,15 +23,6 @@ const schema = z.object({
   author: z.string().optional(),
 })
 
-/** Every principal is the one of its header, `ann` or `ann admin`. */
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [id, ...scopes] = headers.authorization?.split(' ').slice(1) ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 const as = (principal: string) => ({ authorization: `Test ${principal}` })
 
 type Options = Partial<Untyped>
@@ -97,7 +82,7 @@ async function serve(store: Store, options?: Options): Promise<Served> {
     collections: [users(store, options)],
     pages: html,
     access: { default: 'public', root: 'public' },
-    schemes: [scheme],
+    schemes: [scopedScheme],
   })
   const { request }: OpenHandler = await openHandler('fetch', api)
   const created = await request('/users', {
@@ -470,7 +455,7 @@ describe('a read-only property', () => {
     })
     const api = defineApi({
       collections: [collection],
-      schemes: [scheme],
+      schemes: [scopedScheme],
       access: { default: 'public' },
     })
     const { request } = await openHandler('fetch', api)
@@ -590,7 +575,7 @@ describe('an immutable property of an item that its writer may not read', () => 
     const api = defineApi({
       collections: [collection],
       access: { default: 'public' },
-      schemes: [scheme],
+      schemes: [scopedScheme],
     })
     const { request } = await openHandler('fetch', api)
     const put = (sku: string) => request('/tags/a', { method: 'PUT', json: { sku } })

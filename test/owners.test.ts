@@ -2,18 +2,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/index.ts'
-import { defineApi, memoryStore, type Scheme } from '../src/index.ts'
+import { defineApi, memoryStore } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
+import { scopedScheme } from './scoped-scheme.ts'
 import { defineUntyped, type Untyped } from './untyped.ts'
-
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [id, ...scopes] = headers.authorization?.split(' ').slice(1) ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 const schema = z.object({ owner_id: z.string(), title: z.string() })
 
@@ -30,7 +22,7 @@ async function serve(options: Partial<Untyped> = {}) {
   })
   const api = defineApi({
     collections: [posts],
-    schemes: [scheme],
+    schemes: [scopedScheme],
     access: { default: 'public' },
     pages: html,
   })

@@ -9,25 +9,17 @@ import {
   defineCollection,
   memoryBlobs,
   memoryStore,
-  type Scheme,
   sweepBlobs,
 } from '../src/index.ts'
 import type { Store } from '../src/store/store.ts'
 import { runs, seeded } from './random.ts'
+import { scopedScheme } from './scoped-scheme.ts'
 import { usePostgres } from './stores/postgres.ts'
 import { TRANSACTIONAL } from './stores/transactional.ts'
 import { defineUntyped } from './untyped.ts'
 
 usePostgres()
 
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [, id, ...scopes] = headers.authorization?.split(' ') ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 const ADMIN = 'Test ann admin'
 
 const marks = {
@@ -75,7 +67,7 @@ function garage(open: () => Store, { secured = false, live = false } = {}) {
     collections: { cars, parts },
     pages: html,
     batch: true,
-    ...(secured && { schemes: [scheme] }),
+    ...(secured && { schemes: [scopedScheme] }),
   })
   const send = async (
     method: string,

@@ -2,22 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../src/client/index.ts'
-import { defineApi, defineCollection, memoryStore, type Scheme } from '../src/index.ts'
+import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import type { Policies } from '../src/model/types/policies.ts'
 import type { Store } from '../src/store/store.ts'
+import { scopedScheme } from './scoped-scheme.ts'
 import { usePostgres } from './stores/postgres.ts'
 import { TRANSACTIONAL } from './stores/transactional.ts'
 
 usePostgres()
-
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [, id, ...scopes] = headers.authorization?.split(' ') ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 /** Cars that are named by a plate, or by a country and a number; their hooks are recorded. */
 function garage(store: Store, policies: Policies = {}, transaction = false) {
@@ -163,7 +155,7 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
   })
 
   it('needs the right of what it does, and hides what the row policy hides', async () => {
-    const { send } = garage((await open())(), { schemes: [scheme] })
+    const { send } = garage((await open())(), { schemes: [scopedScheme] })
     const as = (authorization: string) => ({ authorization: `Test ${authorization}` })
     expect(await send('PUT', PLATE, BLUE)).toMatchObject({ status: 401 })
     expect(await send('PUT', PLATE, BLUE, as('anna'))).toMatchObject({ status: 403 })

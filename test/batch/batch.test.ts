@@ -1,33 +1,17 @@
 // `POST /batch` (conventions, "Several changes as one"): all steps or none, on each store with transactions.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  blob,
-  defineApi,
-  defineCollection,
-  memoryBlobs,
-  memoryStore,
-  type Scheme,
-} from '../../src/index.ts'
+import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../../src/index.ts'
 import type { Policies } from '../../src/model/types/policies.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Init, openHandler } from '../handlers.ts'
+import { scopedScheme } from '../scoped-scheme.ts'
 import { usePostgres } from '../stores/postgres.ts'
 import { TRANSACTIONAL } from '../stores/transactional.ts'
 
 usePostgres()
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
-
-/** Authenticates `Test ann read write` as ann with two scopes. */
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [, id, ...scopes] = headers.authorization?.split(' ') ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 /** An api for orders; hooks are recorded. */
 async function shop(make: () => Store, policies: Policies = {}) {
@@ -376,7 +360,7 @@ describe('refused before anything is done', () => {
 
   it('what the client may not do, and what it may not know of', async () => {
     const { batch, count } = await shop(memoryStore, {
-      schemes: [scheme],
+      schemes: [scopedScheme],
     })
     const read = { method: 'GET', path: '/orders' }
     const as = (authorization: string) => ({ headers: { authorization } })

@@ -9,24 +9,15 @@ import {
   memoryBlobs,
   memoryStore,
   onResponse,
-  type Scheme,
 } from '../../src/index.ts'
 import type { Policies } from '../../src/model/types/policies.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Init, openHandler } from '../handlers.ts'
+import { scopedScheme } from '../scoped-scheme.ts'
 import { usePostgres } from '../stores/postgres.ts'
 import { TRANSACTIONAL } from '../stores/transactional.ts'
 
 usePostgres()
-
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [, id, ...scopes] = headers.authorization?.split(' ') ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 const as = (authorization: string) => ({ headers: { authorization } })
 
@@ -569,7 +560,7 @@ describe('who may do it', () => {
       operations: ['list', 'create', 'patch', 'delete', 'patchMany', 'deleteMany'],
       access: { list: ['read'], patch: ['write'], delete: ['remove'], ...access },
     })
-    const api = defineApi({ collections: { notes: collection }, schemes: [scheme] })
+    const api = defineApi({ collections: { notes: collection }, schemes: [scopedScheme] })
     const { request } = await openHandler('fetch', api)
     const all = api.asSystem().collection('notes')
     for (const owner_id of ['a1', 'a2', 'b1'])

@@ -9,23 +9,13 @@ import {
   ConflictError,
   defineApi,
   memoryStore,
-  type Scheme,
 } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
 import { type Answer, type Init, type OpenHandler, openHandler } from '../handlers.ts'
+import { scopedScheme } from '../scoped-scheme.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
 import { tryViews } from './worlds.ts'
-
-/** Every principal is the one of its header: `ann staff`. */
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [id, ...scopes] = headers.authorization?.split(' ').slice(1) ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 const schema = z.object({
   name: z.string(),
@@ -79,7 +69,7 @@ async function openClinic(options?: Partial<Untyped>, policies: object = {}): Pr
   const api = defineApi({
     collections: [patients(options)],
     pages: html,
-    schemes: [scheme],
+    schemes: [scopedScheme],
     access: { default: 'public', root: 'public' },
     batch: true,
     ...policies,
@@ -687,7 +677,7 @@ it('is hidden from everybody by a version that does not declare it', async () =>
     operations: ['list', 'read', 'replace', 'patch', 'delete'],
   })
   const api = defineApi({
-    schemes: [scheme],
+    schemes: [scopedScheme],
     access: { default: 'public' },
     versions: [
       { version: 1, collections: [before] },
@@ -729,7 +719,7 @@ describe('what includes an item', () => {
     })
     const api = defineApi({
       collections: [patients(), visits],
-      schemes: [scheme],
+      schemes: [scopedScheme],
       access: { default: 'public' },
     })
     const patient = await api.collection('patients').create({ name: 'Ann', memo: 'x', pay: 1 })
@@ -767,7 +757,7 @@ describe('an error', () => {
   it('of a unique set that is hidden names no property', async () => {
     const api = defineApi({
       collections: [patients(unique)],
-      schemes: [scheme],
+      schemes: [scopedScheme],
       access: { default: 'public' },
     })
     const { request } = await openHandler('fetch', api)
@@ -787,7 +777,7 @@ describe('an error', () => {
     )
     const api = defineApi({
       collections: [patients({ hooks: { before } })],
-      schemes: [scheme],
+      schemes: [scopedScheme],
       access: { default: 'public' },
     })
     const { request } = await openHandler('fetch', api)
@@ -800,7 +790,7 @@ describe('a TypeError', () => {
   const define = (options: object) => () =>
     defineApi({
       collections: [patients({ search: undefined, ...options })],
-      schemes: [scheme],
+      schemes: [scopedScheme],
       access: { default: 'public' },
     })
   const five = Object.fromEntries(

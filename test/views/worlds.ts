@@ -3,16 +3,10 @@
 import { z } from 'zod'
 import type { Awaitable } from '../../src/base/values.ts'
 import { html } from '../../src/html/index.ts'
-import {
-  type Api,
-  defineApi,
-  type Item,
-  type Principal,
-  type Scheme,
-  type Store,
-} from '../../src/index.ts'
+import { type Api, defineApi, type Item, type Principal, type Store } from '../../src/index.ts'
 import { OPERATIONS } from '../../src/model/types/operation.ts'
 import { createRandom } from '../questions/trees.ts'
+import { scopedScheme } from '../scoped-scheme.ts'
 import { defineUntyped } from '../untyped.ts'
 import {
   changeHidden,
@@ -28,15 +22,6 @@ import {
   SCOPES,
   type Sent,
 } from './random.ts'
-
-const scheme: Scheme = {
-  name: 'Test',
-  challenge: () => 'Test',
-  authenticate: async ({ headers }) => {
-    const [id, ...scopes] = headers.authorization?.split(' ').slice(1) ?? []
-    return id === undefined ? undefined : { id, scopes }
-  },
-}
 
 /** One of two worlds. */
 interface World {
@@ -113,7 +98,7 @@ async function openWorld(
   const api = defineApi({
     collections: [things, notes, vaults, outbox],
     pages: html,
-    schemes: [scheme],
+    schemes: [scopedScheme],
     access: { default: 'public', root: 'public' },
     baseUrl: 'https://api.example',
     batch: true,
