@@ -11,6 +11,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
+import { FILTER_OPERATIONS, OPERATIONS } from '../src/model/types/operation.ts'
 import { usePostgres } from './stores/postgres.ts'
 import { TRANSACTIONAL } from './stores/transactional.ts'
 
@@ -19,10 +20,7 @@ usePostgres()
 type Work = (context: HookContext) => unknown
 
 const EACH = 50
-const ALL = [
-  ...(['list', 'read', 'count', 'create', 'replace', 'patch', 'delete'] as const),
-  ...(['patchMany', 'deleteMany'] as const),
-]
+const ALL = [...OPERATIONS, ...FILTER_OPERATIONS]
 
 /** Accounts, and orders whose hooks do what a test gives them, in one transaction with the order. */
 async function bank(make: () => Store) {

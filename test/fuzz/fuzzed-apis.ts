@@ -11,6 +11,7 @@ import {
   type Principal,
   type Scheme,
 } from '../../src/index.ts'
+import { FILTER_OPERATIONS, OPERATIONS } from '../../src/model/types/operation.ts'
 import type { Fuzzed } from './fuzz.ts'
 
 type Fetch = { fetch(request: Request): Promise<Response> }
@@ -109,17 +110,7 @@ export function openOdd(): Fuzzed[] {
     search: ['line', 'mail'],
     groups: ['level', 'day'],
     live: true,
-    operations: [
-      'list',
-      'count',
-      'read',
-      'create',
-      'replace',
-      'patch',
-      'delete',
-      'patchMany',
-      'deleteMany',
-    ],
+    operations: [...OPERATIONS, ...FILTER_OPERATIONS],
     access: { delete: ['admin'], default: { any: ['admin', 'user'] } },
     actions: {
       twice: {

@@ -3,6 +3,7 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
+import { FILTER_OPERATIONS, OPERATIONS } from '../../src/model/types/operation.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { sqlStore, type TableMappingOptions } from '../../src/sql/index.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
@@ -88,17 +89,7 @@ async function serve({ open, uuid }: Kind) {
     store: store('links'),
     id: ['post_id', 'tag_id'],
     relation: { post_id: { collection: 'posts', onDelete: 'cascade' }, tag_id: 'tags' },
-    operations: [
-      'list',
-      'count',
-      'read',
-      'create',
-      'replace',
-      'patch',
-      'delete',
-      'patchMany',
-      'deleteMany',
-    ],
+    operations: [...OPERATIONS, ...FILTER_OPERATIONS],
     timestamps: false,
   })
   const api = defineApi({ collections: { posts, tags, links } })

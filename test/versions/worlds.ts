@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Awaitable } from '../../src/base/values.ts'
 import { defineApi, defineCollection, type OperationEvent, type Store } from '../../src/index.ts'
+import { FILTER_OPERATIONS, OPERATIONS } from '../../src/model/types/operation.ts'
 import { createRandom, type Random } from '../questions/trees.ts'
 
 const READS = ['list', 'count', 'read', 'search']
@@ -29,17 +30,7 @@ async function openWorld(openStore: OpenStore) {
   const Thing = z.object({ color: z.enum(['red', 'blue']), n: z.int() })
   const more = Thing.extend({ doors: z.int().default(5) })
   const options = {
-    operations: [
-      'list',
-      'count',
-      'read',
-      'create',
-      'replace',
-      'patch',
-      'delete',
-      'patchMany',
-      'deleteMany',
-    ],
+    operations: [...OPERATIONS, ...FILTER_OPERATIONS],
     actions: { touch: { on: 'item', run: () => undefined } },
     id: 'integer',
   } as const
