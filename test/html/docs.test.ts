@@ -117,6 +117,15 @@ describe('the pages', () => {
     expect(operations.length).toBeGreaterThan(60)
   })
 
+  it('count the operations of each part', async () => {
+    const things = thingsOf({ schema: z.object({ name: z.string() }) })
+    const { text } = await ask(defineApi({ collections: [things], pages: html }), '/docs')
+    expect([...text.matchAll(/\d+ operations?(?=<)/g)].flat()).toEqual([
+      '1 operation',
+      '7 operations',
+    ])
+  })
+
   it('allow no script and nothing foreign', async () => {
     const { status, headers, text } = await ask(cars(), '/docs?collection=cars')
     expect(status).toBe(200)

@@ -139,10 +139,13 @@ function printFound(document: Document, { href }: DocsView, q: string): Markup {
     const address = `${href}?${new URLSearchParams(chosen)}#${operationId}`
     return markup`<li><a href="${address}"><b>${summary}</b><span><code>${method} ${path}</code></span></a></li>`
   })
-  const count = found.length === 1 ? '1 operation' : `${found.length} operations`
   return markup`<div class="bar"><h1>Search</h1>${printSearch(href, q)}</div>
-<p role="status">${count} with “${q}”</p>
+<p role="status">${countOperations(found)} with “${q}”</p>
 ${links.length > 0 ? markup`<ul class="cards">${links}</ul>` : markup`<p class="empty">No operation has ${words.length > 1 && 'all of '}that in its name, path, texts or parameters.</p>`}`
+}
+
+function countOperations({ length }: readonly DocsOperation[]): string {
+  return length === 1 ? '1 operation' : `${length} operations`
 }
 
 function printOverview(document: Document, view: DocsView): Markup {
@@ -153,7 +156,7 @@ ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<code>${contact.email}</code>`} ${contact.url !== undefined && markup`<a href="${contact.url}">${contact.url}</a>`}</p>`}
 <p>Base address: <code>${view.url}</code> · <a href="${view.openapi}">The OpenAPI document</a></p>
 <ul class="cards">${tags.map(({ name, description: text }) => {
-    const count = `${listOperations(document, name).length} operations`
+    const count = countOperations(listOperations(document, name))
     return markup`<li><a href="${toPage(view.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
   })}</ul>
 ${printSchemes(components.securitySchemes)}
