@@ -1,8 +1,7 @@
 // docs/react-admin.md in Chromium: the forms of react-admin show why a write is refused, and save it once it is right.
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -10,11 +9,11 @@ import { simpleRest } from '../../src/dialects/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { CHROMIUM, FLAGS, isMissing } from '../html/chromium.ts'
 import { blocksOf } from '../markdown.ts'
+import { bundleApp, serveApp } from './bundled-app.ts'
 import { serve } from './line.ts'
 
 const FOLDER = join(import.meta.dirname, 'react-admin')
-const MODULES = join(FOLDER, 'node_modules')
-const missing = !existsSync(MODULES)
+const missing = !existsSync(join(FOLDER, 'node_modules'))
 if (missing)
   console.warn('Skipped: react-admin is not installed. Run npm ci --prefix test/client/react-admin')
 
@@ -38,39 +37,16 @@ async function bundleAdmin(): Promise<string> {
   const docs = await readFile(join(import.meta.dirname, '../../docs/react-admin.md'), 'utf8')
   const clients = blocksOf(docs).filter(({ text }) => text.includes('fetchUtils.fetchJson'))
   const source = clients.map(({ text }) => text.replace(/^import .*$/m, '')).join('\n')
-  // Among its packages, so that these are found.
-  const folder = await mkdtemp(join(MODULES, '.run-'))
-  try {
-    await cp(join(FOLDER, 'app.jsx'), join(folder, 'app.jsx'))
-    await writeFile(join(folder, 'clients.jsx'), `import { fetchUtils } from 'ra-core'\n${source}`)
-    const { outputFiles } = await build({
-      entryPoints: [join(folder, 'app.jsx')],
-      bundle: true,
-      write: false,
-      jsx: 'automatic',
-      minify: true,
-      define: { 'process.env.NODE_ENV': '"production"' },
-    })
-    return outputFiles[0]?.text ?? ''
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  const module = `import { fetchUtils } from 'ra-core'\n${source}`
+  return bundleApp(FOLDER, ['clients.jsx', module])
 }
-
-const PAGE =
-  '<!doctype html><meta charset="utf-8"><div id="root"></div><script src="/app.js"></script>'
 
 describe.skipIf(missing || isMissing)('react-admin', { timeout: 600_000 }, () => {
   let browser: Browser
   let ui: Awaited<ReturnType<typeof serve>>
 
   beforeAll(async () => {
-    const script = await bundleAdmin()
-    ui = await serve((request, response) => {
-      const isScript = request.url === '/app.js'
-      response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html')
-      response.end(isScript ? script : PAGE)
-    })
+    ui = await serveApp(await bundleAdmin())
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
   })
   afterAll(async () => {

@@ -1,21 +1,20 @@
 // docs/refine.md in Chromium: its data provider with Refine's hooks lists, filters, creates, edits and deletes, and shows
 // errors at the fields.
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { CHROMIUM, FLAGS, isMissing } from '../html/chromium.ts'
 import { blocksOf } from '../markdown.ts'
+import { bundleApp, serveApp } from './bundled-app.ts'
 import { serve } from './line.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = join(import.meta.dirname, 'refine')
-const MODULES = join(FOLDER, 'node_modules')
-const missing = !existsSync(MODULES)
+const missing = !existsSync(join(FOLDER, 'node_modules'))
 if (missing)
   console.warn('Skipped: Refine is not installed. Run npm ci --prefix test/client/refine')
 
@@ -23,31 +22,11 @@ if (missing)
 async function bundleAdmin(): Promise<string> {
   const docs = await readFile(join(ROOT, 'docs/refine.md'), 'utf8')
   const provider = blocksOf(docs).find(({ text }) => text.includes('export function'))?.text ?? ''
-  // Among its packages, so that these are found.
-  const folder = await mkdtemp(join(MODULES, '.run-'))
-  try {
-    await cp(join(FOLDER, 'app.jsx'), join(folder, 'app.jsx'))
-    await writeFile(join(folder, 'provider.js'), provider)
-    const { outputFiles } = await build({
-      entryPoints: [join(folder, 'app.jsx')],
-      alias: {
-        'rest-conventions/client/forms': join(ROOT, 'src/client/forms.ts'),
-        'rest-conventions/client': join(ROOT, 'src/client/index.ts'),
-      },
-      bundle: true,
-      write: false,
-      jsx: 'automatic',
-      minify: true,
-      define: { 'process.env.NODE_ENV': '"production"' },
-    })
-    return outputFiles[0]?.text ?? ''
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  return bundleApp(FOLDER, ['provider.js', provider], {
+    'rest-conventions/client/forms': join(ROOT, 'src/client/forms.ts'),
+    'rest-conventions/client': join(ROOT, 'src/client/index.ts'),
+  })
 }
-
-const PAGE =
-  '<!doctype html><meta charset="utf-8"><div id="root"></div><script src="/app.js"></script>'
 
 const makers = defineCollection({
   name: 'makers',
@@ -79,12 +58,7 @@ describe.skipIf(missing || isMissing)('Refine', { timeout: 600_000 }, () => {
   let page: Page
 
   beforeAll(async () => {
-    const script = await bundleAdmin()
-    ui = await serve((request, response) => {
-      const isScript = request.url === '/app.js'
-      response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html')
-      response.end(isScript ? script : PAGE)
-    })
+    ui = await serveApp(await bundleAdmin())
     server = await serve(api.handler)
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
     page = await browser.newPage()
