@@ -158,16 +158,16 @@ async function act(client: number, until: number): Promise<void> {
   const { transfers, accounts } = createClient<typeof bank.api>(`http://127.0.0.1:${front}/api`, {
     auth: () => `Bearer ${token}`,
   })
-  const any = () => 1 + Math.floor(Math.random() * ACCOUNTS)
+  const pickUpTo = (last: number) => 1 + Math.floor(Math.random() * last)
   for (let turn = 0; performance.now() < until; turn++) {
     const mark = `${client}-${turn}`
-    const payer = any()
+    const payer = pickUpTo(ACCOUNTS)
     const payee = 1 + (payer % ACCOUNTS)
     const outcome = await call('transfers', () =>
-      transfers.create({ mark, payer, payee, amount: any() }),
+      transfers.create({ mark, payer, payee, amount: pickUpTo(BALANCE / 5) }),
     )
     if (outcome !== 'failed') marks[outcome].add(mark)
-    await call('reads', () => accounts.read(any()))
+    await call('reads', () => accounts.read(pickUpTo(ACCOUNTS)))
     await call('lists', () => accounts.list({ balance: { gte: BALANCE } }).page())
     await pause(200 + Math.random() * 600)
   }
