@@ -21,6 +21,7 @@ interface ParameterTraits {
   readonly description?: string
 }
 
+/** One line each, so that you can compare what they do. */
 // biome-ignore format: a table
 const PARAMETERS = {
   fields: { effect: 'shows', value: 'names', description: 'The properties to return, separated by commas. Default: all' },

@@ -166,7 +166,10 @@ export interface ListOptions extends StoreOptions {
    * them, with `more`, but never before its first. A store may ignore it.
    */
   readonly maxBytes?: number | undefined
-  /** A total beyond it need not be exact: any larger number will do. A store may ignore it. */
+  /**
+   * How far the store must count. If more items match it may stop there, and give any larger number as the total. A store
+   * may ignore it, and count all.
+   */
   readonly exactUpTo?: number | undefined
   /** How long the work may take, in milliseconds; then the store may throw a `TooCostlyError`. */
   readonly maxTime?: number | undefined
