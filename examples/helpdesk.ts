@@ -1,5 +1,6 @@
 // A helpdesk whose board moves by itself in every browser: tenants, agents and customers, any number of servers.
 // npx tsx examples/helpdesk.ts helpdesk.db, or in its place postgres://user:password@host/database
+// PORT=3001 before it takes another port than 3000.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -134,8 +135,8 @@ const server = harden(
       response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page)
     else api.handler(request, response)
   }),
-).listen(PORT)
-server.once('listening', () => console.log(`Serving http://localhost:${PORT}/as/north-agent`))
+).listen(Number(PORT), '127.0.0.1') // whoever reaches it may be anyone
+server.once('listening', () => console.log(`Serving http://127.0.0.1:${PORT}/as/north-agent`))
 process.once('SIGTERM', async () => {
   await shutDown(server)
   await api.close()
