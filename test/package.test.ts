@@ -777,6 +777,9 @@ test('the lock file is in step with the manifest and names no addresses of a reg
   const lock = await json<{ packages: Record<string, { resolved?: string }> }>(
     join(ROOT, 'package-lock.json'),
   )
+  // `npm ci` passes over the commands, and `npm install` would write them.
+  const { bin } = await json<{ bin: object }>(join(ROOT, 'package.json'))
+  expect(Object.keys(Object(lock.packages['']).bin)).toEqual(Object.keys(bin))
   const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
   expect(named.map(([name]) => name)).toEqual([])
   expect(Object.keys(lock.packages).length).toBeGreaterThan(10)
