@@ -104,10 +104,10 @@ export function defineCollection<
   const Owner extends string = never, // the field of the owner
   const Methods extends object = None, // by action: its method
   Key extends 'id' | 'identifier' = 'id', // the name of the id
-  Operations extends Operation = never, // the operations, where they are named
+  Operations extends Operation = never, // the operations, if they are named
   Search extends string = never, // the paths that a search looks through
   Blobs extends BlobStore = NoBlobs, // the store of contents
-  Binary extends BinaryForm = never, // the form of files in answers
+  Binary extends BinaryForm = never, // the form of files in responses
   const Parents = None, // by field: the collection of the parent
   const Relation = None, // by field: the two collections that a relation links
   const References = None, // by field: the collection that it refers to
@@ -115,7 +115,7 @@ export function defineCollection<
   Groups extends string = never, // the paths by which items are counted
   Sql = unknown, // the query builder of the store
   Lease extends string = never, // the field of the lease
-  const Trash extends string = never, // the fields that mark what is in the trash
+  const Trash extends string = never, // the fields of the deletion
 >(
   options: CollectionOptions<
     N,

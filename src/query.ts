@@ -54,7 +54,7 @@ export interface QueryOptions {
   readonly scope?: QueryScope
   /** The name of the identifying field: the last sort key of every list. */
   readonly id: string
-  /** The fields of which the id is made, which sort in its place; absent: it is a value of its own. */
+  /** The fields that make up the id and sort instead of it; absent if the id is a separate value. */
   readonly idParts?: readonly string[] | undefined
   /** The order where the request does not say; the id is added. */
   readonly sort?: readonly SortKey[] | undefined

@@ -179,7 +179,7 @@ describe('a TypeError of a collection', () => {
     [
       'ids both counted and chosen',
       { id: 'integer', schema: other(z.object({ id: z.string() })) },
-      /with a text property "id" clients choose ids; .* id: 'integer'/,
+      /with a string property "id" clients choose ids; .* id: 'integer'/,
     ],
     ['a header of two lines', { cacheControl: 'a\r\nb' }, /cacheControl must be a header value/],
     [

@@ -33,14 +33,14 @@ describe('the declaration', () => {
     [{}, /where of a unique set must name a property.*unique: \[\["slug"\]\]/],
     [{ deletedat: { exists: false } }, /names no field: "deletedat"; did you mean "deleted_at"/],
     [{ or: [] }, /names no field: "or"/],
-    [{ both: 'x' }, /both null and absent.*\.nullable\(\) or \.optional\(\) alone/],
+    [{ both: 'x' }, /both null and absent.*\.nullable\(\) or \.optional\(\), not both/],
     [{ price: 1 }, /where\.price of a unique set must be a property .* a whole number/],
     [{ 'place.city': 'Rome' }, /where\.place\.city of a unique set must be a property of the item/],
     [{ kind: 3 }, /where\.kind of a unique set must be a string of the schema, not 3/],
     [{ kind: null }, /must be a value or \{ exists: true \} or \{ exists: false \}, not null/],
-    [{ kind: ['post'] }, /an index takes no other condition/],
-    [{ kind: { ne: 'post' } }, /an index takes no other condition/],
-    [{ deleted_at: '2024-01-01T00:00:00Z' }, /an index compares no time/],
+    [{ kind: ['post'] }, /a partial index cannot have another condition/],
+    [{ kind: { ne: 'post' } }, /a partial index cannot have another condition/],
+    [{ deleted_at: '2024-01-01T00:00:00Z' }, /a partial index cannot compare times/],
   ])('refuses %j', (where, message) => {
     const define = () =>
       defineUntyped({

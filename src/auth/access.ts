@@ -48,7 +48,7 @@ const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
   ['count', 'list'],
   ['search', 'list'],
   ['download', 'read'],
-  // Who may delete may look at what is deleted.
+  // A principal that may delete may look at what is deleted.
   ['trash', 'delete'],
 ])
 

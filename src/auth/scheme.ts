@@ -58,7 +58,7 @@ export interface Scheme<P extends BasePrincipal = Principal> {
    */
   authenticate(request: HttpRequest, baseUrl?: string): Promise<P | undefined>
   /**
-   * Finds the principal of credentials that it has checked before, at once; `undefined` where it must check them. Default: it
+   * Finds the principal of credentials that it has checked before, synchronously; `undefined` if it must check them. Default: it
    * always must.
    */
   find?(request: HttpRequest, baseUrl?: string): P | undefined
@@ -97,7 +97,7 @@ export function authenticate(
   baseUrl: string | undefined,
   metadata: () => string | undefined,
 ): Awaitable<Authenticated | undefined> {
-  // Of a later scheme only after those before it have refused.
+  // A later scheme finds a principal only if all earlier schemes rejected the credentials.
   const [scheme] = schemes
   const principal = scheme?.find?.(request, baseUrl)
   if (scheme && principal) return { principal, scheme }

@@ -82,8 +82,8 @@ const MARKED = /^\0-?\d{16,}$/
 const PRINTED = /"\\u0000(-?\d{16,})"/g
 
 /**
- * Parses a text that is kept by a database. Objects and lists with numbers that JavaScript rounds keep their digits beside them.
- * @throws RangeError for such a number alone: nothing is there to keep its digits beside.
+ * Parses JSON from a database. Objects and lists remember the digits of numbers that JavaScript rounds.
+ * @throws RangeError for such a number outside of any object or list, because only these can remember digits.
  */
 export function parseKept(json: string): Json {
   const value: Json = JSON.parse(json)
@@ -100,7 +100,7 @@ export function parseKept(json: string): Json {
   return value
 }
 
-/** Keeps the digits beside each object and list that has any. @returns whether there are any. */
+/** Remembers the digits for each object and list that has such numbers. @returns whether there are any. */
 export function keepDigits(value: Json, exact: Json): boolean {
   if (typeof value === 'number') return typeof exact === 'string'
   if (typeof value !== 'object' || value === null) return false

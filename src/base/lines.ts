@@ -1,7 +1,7 @@
 // Lines of work that wait for each other: one for each key of an owner.
 
 export class Lines<Key> {
-  /** By owner, then by key, for as long as somebody waits. */
+  /** By owner, then by key, as long as a call waits. */
   readonly #lines = new WeakMap<object, Map<Key, Promise<void>>>()
 
   /**

@@ -88,7 +88,7 @@ type Values = ReturnType<typeof readArguments>['values']
 interface Command {
   readonly help: string
   readonly options: readonly OptionName[]
-  /** The fewest and the most words after its name. */
+  /** The minimum and the maximum of arguments after its name. */
   readonly words: readonly [number, number]
   /** @returns what goes to the standard output. @throws CommandError */
   run(words: readonly string[], values: Values): Promise<string>

@@ -90,7 +90,7 @@ async function* follow(
         failures = -1
         last = id
         wait = retry || wait
-        // `late` tells that changes wait.
+        // `late` means that changes wait.
         if (!Object.hasOwn(NOTHING, event)) continue
         const isList = event === 'items' || event === 'removed'
         yield { ...NOTHING, [event]: isList ? JSON.parse(data) : true }

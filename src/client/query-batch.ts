@@ -6,10 +6,10 @@ import { type BatchItems, type BatchStep, type BatchSteps, runBatch } from './ru
 import type { MutationOptions, OwnMutationOptions, QueriesOptions } from './tanstack-query.ts'
 
 /**
- * Creates options for `useMutation`: the variables are those of `build`. It puts the item of each step into its query, and marks
- * all other queries of these collections as old.
- * @param build calls the steps, as that of `batch` does; it gives those whose items are wanted.
- * @param own the `key` of `createQueries`, and callbacks of yours.
+ * Creates options for `useMutation`, with the variables of `build`. It puts the item of each step into its query, and invalidates
+ * all other queries of these collections.
+ * @param build calls the steps, as in `batch`, and returns the steps whose items you want.
+ * @param own the `key` of `createQueries`, and your callbacks.
  * @example
  * import { MutationObserver, QueryClient } from '@tanstack/query-core'
  * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'

@@ -45,7 +45,7 @@ interface UntypedPages {
   readonly pages: readonly UntypedPage[]
 }
 
-/** Builds what the keys of an api begin with: the name that a program gives it, and its version. */
+/** Builds the start of the query keys of an api: the `key` that the program chose, and the version. */
 export function toPrefix(address: string, key: string | undefined): string[] {
   const [, version] = /\/(v\d+)$/.exec(address) ?? []
   return [key, version].filter(each => each !== undefined)

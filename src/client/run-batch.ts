@@ -1,4 +1,4 @@
-// Several changes as one: the steps are collected, and sent as one request.
+// A batch: collects several changes as steps, and sends them in one request.
 import type { Def, DefChanges, DefInput, DefItem, IdOf } from '../model/types/collection-types.ts'
 import type { ByClient, CallOptions } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
@@ -18,7 +18,7 @@ import { createProxy } from './resource.ts'
 /** A step of a batch. Its `id` stands for the id of its item: in a reference of a later step, or as its target. */
 export interface BatchStep<T> {
   readonly id: T extends { readonly id: infer I } ? I : never
-  /** For types alone. */
+  /** Only for types. */
   readonly item?: T
 }
 
@@ -46,7 +46,7 @@ export interface BatchResource<D extends Def> {
 
 /** Options of a batch. */
 export interface BatchOptions extends CallOptions {
-  /** Whether it is only tried: the answer is what would be, and nothing is kept. Default false. */
+  /** Dry run: the items are those that the batch would give, and the server undoes all changes. Default false. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -70,7 +70,7 @@ export interface WrittenStep extends CollectionPlace {
 
 type Untyped = Readonly<Record<string, unknown>>
 
-/** @param onDone is told of each step that has written. */
+/** @param onDone is called with each step that has written. */
 export async function runBatch<Named, const S extends readonly BatchStep<unknown>[]>(
   client: ClientOf<Named>,
   build: (steps: BatchSteps<Named>) => S,
@@ -99,10 +99,10 @@ export async function runBatch<Named, const S extends readonly BatchStep<unknown
       const method = String(sent[place[0]]?.method)
       if (method !== 'GET') onDone({ ...place[1], method, item: read(place) })
     }
-  return items as never // each is what its step says
+  return items as never // each has the type of its step
 }
 
-/** Which step it is, and of which collection. */
+/** The position of a step in its batch, and its collection. */
 type StepPlace = readonly [at: number, place: CollectionPlace]
 
 /** Collects the steps that a program calls, as they are sent. */
@@ -120,7 +120,7 @@ function collectSteps(ids: ClientState['ids']) {
     const at = sent.length
     const step = { id: `{s${at}}` }
     const { name } = place
-    // The name of an earlier step stays as it is.
+    // A reference to an earlier step is sent as it is.
     const isStep = /^\{s\d+\}$/.test(String(id))
     const path = isStep ? `${name}/${id}` : printPath(id, place)
     sent.push({

@@ -136,7 +136,7 @@ export interface ItemQuery<T> {
   queryOptions(own?: CommonQueryOptions): CachedQueryOptions<CachedItem<T>, T>
 }
 
-/** A count, or what an action gives, as a query. */
+/** A count, or the result of an action, as a query. */
 export interface ValueQuery<T> {
   queryOptions<R>(own: OwnQueryOptions<T, R>): CachedQueryOptions<T, R>
   queryOptions(own?: CommonQueryOptions): CachedQueryOptions<T>
@@ -189,7 +189,7 @@ export interface ReadQueries<D extends Def, in out Named> {
   ): ItemQuery<Included<D, Named, P>>
 }
 
-/** The counts by groups, where the declaration names any. */
+/** The counts by groups, if the collection has `groups`. */
 export interface GroupQueries<D extends Def, in out Named> {
   count<
     By extends GroupName<D['groups']> = never,

@@ -37,7 +37,7 @@ export function checkJson(
 
 /**
  * Whether a value that `JSON.parse` made passes {@link checkJson} and {@link checkExact}, without paths for messages. Its
- * texts are not looked at; of a number beyond 2^53 only its digits tell.
+ * strings are not checked. Only the digits show whether a number beyond 2^53 is exact.
  */
 export function isValidJson(value: unknown, levels: number): value is Json {
   if (Array.isArray(value))

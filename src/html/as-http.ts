@@ -1,4 +1,4 @@
-// A list or an item as a program gets it: the line of curl, the status, headers and JSON of its response.
+// Shows a list or an item as a program gets it: the curl command, the status, the headers and the JSON of the response.
 import type { Json } from '../base/values.ts'
 import { printCurl } from './docs/docs-samples.ts'
 import { type Markup, markup } from './markup/markup.ts'
@@ -7,10 +7,10 @@ import type { PageView } from './pages/page-view.ts'
 
 /** How many characters of the JSON are shown. */
 const MAX_SHOWN = 16_384
-/** Headers of the page that the response as JSON has too. */
+/** The headers of the page that the JSON response has too. */
 const SHOWN = /^(?:Content-Range|X-Result-Count|Link|Last-Modified|ETag)$/i
 
-/** An entity tag names its format. */
+/** The entity tag of the JSON response: a tag contains its format. */
 const toJsonTag = (value: string) => value.replace(/^("[^"]*)\.html"$/, '$1.json"')
 
 /** @param credentials the option of curl, if the client has sent some. */

@@ -48,7 +48,7 @@ export interface HttpRequest {
 
 /** A request as the server has it: with what its handler knows of the connection. */
 export interface ReceivedRequest extends HttpRequest {
-  /** The id as far as it is known: a request that no log names gets no new one. */
+  /** The id if it is known. It does not create one, so a request that is not logged does not get one. */
   readonly knownId: string | undefined
   /** What its patterns and searches may still compare; that of a step of a batch is that of the batch. */
   readonly textBudget: TextBudget

@@ -1,18 +1,18 @@
-// The id of a request, by which logs of several programs are put together.
+// The id of a request, which connects the logs of several programs.
 import { randomUUID } from 'node:crypto'
 import type { RequestHeaders } from './message.ts'
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
-/** Reads an id if it can stand in a header, a message and a log. */
+/** Reads an id if it is safe in a header, a message and a log. */
 export function parseRequestId(id: unknown): string | undefined {
   if (typeof id === 'number') return String(id)
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : undefined
 }
 
-/** A request that has an id, which is made if it is read and there is none. */
+/** A request with an id. Without one, reading it creates one. */
 export abstract class IdentifiedRequest {
-  /** The id as far as it is known: of a trusted proxy, or once it was read. */
+  /** The id from a trusted proxy, or the id that was created; `undefined` before it is created. */
   knownId: string | undefined
 
   /** @param hops how many proxies are trusted. */

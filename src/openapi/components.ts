@@ -87,7 +87,7 @@ export class Components {
   referToItem(collection: CollectionDefinition, build: () => object): JsonSchema {
     const name = this.version ? printSchemaName(this.version, collection) : collection.name
     const prefix = printItemType(collection)
-    // What is in a trash looks the same.
+    // Items in a trash have the same schema.
     const owner = collection.view ? collection : (collection.trashOf ?? collection)
     return this.refer('schemas', name, { owner, prefix, isFirst: true }, build)
   }

@@ -39,7 +39,7 @@ export function printSummary(target: RouteTarget, method: string, name: string):
   return method === 'QUERY' ? `${summary} by a query in the body` : summary
 }
 
-/** What follows the name of an operation in a trash; nothing of others, and of what takes an item out. */
+/** The suffix of operation names in a trash; empty for others and for `restore`. */
 function inTrash({ collection, action }: RouteTarget, words: string): string {
   return collection?.trashOf && !action ? words : ''
 }

@@ -122,7 +122,7 @@ function describeParameter(
   }
   if (value === 'time') return createdAt === undefined ? [] : [shared(name, INSTANT, description)]
   if (value !== 'id') return [shared(name, value === 'number' ? NUMBER : TEXT, description)]
-  // A reader by it would miss items.
+  // A client that follows by `since_id` would miss items.
   if (components.isLight || (name === 'since_id' && identity.ordered === false)) return []
   const id = fields.get(identity.name)
   const schema = id ? fieldSchema(id) : {}

@@ -10,7 +10,7 @@ import type { Operator } from '../store/filter.ts'
  */
 export type ParameterEffect = 'shows' | 'orders' | 'places' | 'sizes' | 'bounds'
 
-/** What a value is; `names` is a list of them in one text, separated by commas. */
+/** What a value is; `names` is a list of them in one string, separated by commas. */
 type ParameterValue = 'names' | 'text' | 'number' | 'time' | 'id'
 
 interface ParameterTraits {

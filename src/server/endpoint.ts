@@ -183,7 +183,7 @@ function refuseHidden(context: RequestContext): void {
 }
 
 function authorizeFor(operation: string): Step {
-  // Which of both it is needs the store.
+  // Only the store knows which of both it is.
   const operations = operation === UPSERT ? ['create', 'replace'] : [operation]
   const authorizeOperation: Step = context => authorize(context, operations)
   return authorizeOperation

@@ -21,7 +21,7 @@ export interface HealthState {
   readonly creates_fail?: string[]
   /** For how many seconds a transaction that goes on has held back changes of live lists. */
   readonly live_late?: number
-  /** The collections whose lists were slow to count in the last minute: the option `total: { exactUpTo }` helps. It is no failure. */
+  /** The collections whose lists were slow to count in the last minute: the option `total: { exactUpTo }` helps. It does not change the status. */
   readonly slow_counts?: string[]
 }
 

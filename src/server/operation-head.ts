@@ -58,7 +58,7 @@ export function readOperationHead(context: CollectionContext): void {
   if (isSafe(method) || context.preferences.tx === undefined) context.idempotencyKey = parsed
 }
 
-/** Refuses what other servers call an upsert: to create the items in its place would be dangerous. @throws HttpError 400 */
+/** Rejects the upsert headers and parameters of other servers, because creating the items instead would be dangerous. @throws HttpError 400 */
 function refuseResolution({ parameters, request: { headers } }: CollectionContext): void {
   const isWanted = headers.prefer !== undefined && /\bresolution\s*=/i.test(headers.prefer)
   const named = parameters.find(({ name }) => name === 'on_conflict')

@@ -202,8 +202,8 @@ function addCommon(
   const varied = printVary(api, extension === undefined ? negotiated : undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) addHeaders(headers, limitHeaders)
-  // The one of a trusted proxy, or the one under which an event or a failure was reported.
-  // Listeners get an id that the response carries.
+  // The id from a trusted proxy, or the id that an event or a failure was reported with.
+  // Listeners get the same id as the response.
   const knownId = context.started > 0 ? request.id : request.knownId
   if (knownId !== undefined) headers.push('X-Request-Id', knownId)
   if (timings) headers.push('Server-Timing', timings.join(', '))

@@ -51,7 +51,7 @@ export function createTableSql(
     : printed
 }
 
-/** Within a statement: on its own a driver would refuse it. */
+/** A comment within a statement, because a driver rejects a statement that is only a comment. */
 const UNNAMED =
   "-- SQLite, because no database is named: { database: 'postgres' } prints for PostgreSQL\n"
 

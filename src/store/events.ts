@@ -1,4 +1,4 @@
-// Events of work behind requests, for metrics: published on node:diagnostics_channel if somebody subscribes.
+// Events of work behind requests, for metrics: published on node:diagnostics_channel if it has subscribers.
 import { channel } from 'node:diagnostics_channel'
 
 /** Published when a statement or transaction of a database runs again after a lock or a conflict, such as 40001. */
@@ -48,7 +48,7 @@ export interface SlowCountEvent {
   readonly advice: string
 }
 
-/** What `onWork` tells. */
+/** An event of `onWork`. */
 export type WorkEvent = RetryEvent | WaitEvent | LeaseEvent | OrphanEvent | SlowCountEvent
 
 /** The name of the channel. */
@@ -56,7 +56,7 @@ export const WORK_CHANNEL = 'rest-conventions:work'
 
 export const workChannel = channel(WORK_CHANNEL)
 
-/** Publishes how long work has waited, if that is worth a word. @param since by `performance.now()`. */
+/** Publishes how long work has waited, from one millisecond on. @param since by `performance.now()`. */
 export function publishWait(kind: WaitEvent['for'], since: number): void {
   const duration = performance.now() - since
   if (duration >= 1) publishWork({ type: 'wait', for: kind, duration })

@@ -26,7 +26,7 @@ export function createVersion(): string {
   return random(12).toString('base64url')
 }
 
-/** Finds the id that a client has chosen, by itself or by its parts; `undefined` without one, or where ids are not texts. */
+/** Finds the id that a client has chosen, by itself or by its parts; `undefined` without one, or if ids are not strings. */
 export function chosenId(identity: Identity, values: Item): string | undefined {
   if (identity.parts) return printRelationId(identity.parts, values)
   const chosen = identity.kind === 'text' ? values[identity.name] : undefined

@@ -1,4 +1,4 @@
-// The ids of relations, which are made of their two references: `3~7`. `~` and `%` in a text have escapes.
+// The ids of link tables, made from two references: `3~7`. `~` and `%` within a value are escaped.
 
 import type { Item, Scalar } from '../base/values.ts'
 import { type Fields, findField } from '../schema/fields.ts'
@@ -16,7 +16,7 @@ export function printRelationId(parts: readonly string[], values: Item): string 
   return parts.map(name => protect(String(values[name]))).join('~')
 }
 
-/** Parses such an id; `undefined` for a text that no values have. */
+/** Parses such an id; `undefined` if `printRelationId` cannot have printed it. */
 export function parseRelationId(
   parts: readonly string[],
   id: string,
@@ -30,7 +30,7 @@ export function parseRelationId(
   return texts.length === parts.length && printRelationId(parts, named) === id ? values : undefined
 }
 
-/** Builds the filter of items with one of these ids, by the fields of which they are made. */
+/** Builds the filter of items with one of these ids, by the fields that make up the id. */
 export function filterByParts(
   parts: readonly string[],
   ids: readonly Scalar[],

@@ -53,7 +53,7 @@ export function uniquesOf({ unique, partial = [] }: Shape): readonly PartialSet[
   return [...unique.map(fields => ({ fields, where: [] })), ...partial]
 }
 
-/** Lists the paths that a unique set compares, those of its conditions too: a 409 tells of all of them. */
+/** Lists the paths that a unique set compares, with those of its conditions: a 409 names all of them. */
 export function listSetFields({ fields, where }: PartialSet): string[] {
   return [...fields, ...where.map(({ path }) => path.join('.'))]
 }

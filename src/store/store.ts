@@ -58,15 +58,15 @@ export interface Identity {
   readonly kind: 'uuid' | 'integer' | 'text'
   /** Whether ids that the store makes become visible in their order; absent: they do. A store may always have it so. */
   readonly ordered?: false | undefined
-  /** The fields of which the id is made, two references; absent: it is a value of its own. See `relation-ids.ts`. */
+  /** The two references that make up the id; absent if the id is a separate value. See `relation-ids.ts`. */
   readonly parts?: readonly string[] | undefined
 }
 
-/** A unique set of some items alone: those of which all conditions hold. */
+/** A partial unique set: it holds among the items that pass all conditions. */
 export interface PartialSet {
   /** Dotted paths, as in {@link Shape.unique}. */
   readonly fields: readonly string[]
-  /** `in` with one value, or `exists`, of top-level fields that hold a string, a whole number or a boolean: as an index says them. */
+  /** `in` with one value, or `exists`, of top-level fields that hold a string, a whole number or a boolean: as in a partial index. */
   readonly where: readonly ValueFilter[]
 }
 
@@ -84,7 +84,7 @@ export interface Shape {
   readonly updatedAt?: string | undefined
   /** Sets of dotted paths of which no two items may have the same values; a set with a null or absent value is free. */
   readonly unique: readonly (readonly string[])[]
-  /** Sets that are unique among some items alone; absent where there are none. */
+  /** The partial unique sets; absent if there are none. */
   readonly partial?: readonly PartialSet[] | undefined
   /** Dotted paths, or sets of them, that lists filter and sort by. */
   readonly indexes: readonly (readonly string[])[]

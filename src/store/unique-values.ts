@@ -15,7 +15,7 @@ export class UniqueValues {
 
   /**
    * @param set dotted paths.
-   * @param has whether the set has an item. Default: it has all.
+   * @param has whether an item passes the conditions. Default: all items do.
    */
   constructor(set: readonly string[], has?: (item: Item) => boolean) {
     this.set = set
@@ -51,7 +51,7 @@ export class UniqueValues {
     if (after !== undefined) this.#owners.set(after, id)
   }
 
-  /** The values that no other item may have; `undefined` where one of them is null or absent, or the set has not the item. */
+  /** The values that no other item may have; `undefined` if one of them is null or absent, or the item does not pass the conditions. */
   #key(item: Item): Scalar | undefined {
     if (this.#has?.(item) === false) return undefined
     const [first, ...others] = this.#paths.map(path => getValue(item, path) ?? null)

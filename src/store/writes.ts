@@ -1,4 +1,4 @@
-// The changes of a write: their kinds, and how a store makes them whose rows are written one by one.
+// The kinds of changes in a write, and how a store that writes items one by one makes them.
 import { type Awaitable, andThen } from '../base/values.ts'
 import { placeError } from './errors.ts'
 import type {

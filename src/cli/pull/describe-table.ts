@@ -44,7 +44,7 @@ export interface DescribedMapping {
   readonly form: string | undefined
 }
 
-/** A unique set, as the option has it. */
+/** A unique set, in the form of the option `unique`. */
 export type DescribedSet = readonly string[] | DescribedPartial
 
 interface DescribedPartial {
@@ -310,7 +310,7 @@ function listIndexes(
   return { unique, indexes: indexes.filter(set => !isWhole(set)) }
 }
 
-/** Describes the condition of a partial index; `undefined` for one that a declaration cannot say. */
+/** Describes the condition of a partial index; `undefined` if the option `unique` cannot express it. */
 function describeWhere(
   condition: string,
   { propertyOf, fields, kinds }: ListedTable,
@@ -321,7 +321,7 @@ function describeWhere(
     if (property === '' || fields.get(property) === 'writeOnly') return undefined
     if (exists !== undefined)
       return /^(?:json|list|number)$/.test(kind) ? undefined : ([property, { exists }] as const)
-    // SQLite has numbers for booleans.
+    // SQLite stores booleans as numbers.
     const own = kind === 'boolean' && typeof value === 'number' ? value === 1 : value
     const fits = typeof own === (kind === 'integer' ? 'number' : kind)
     return fits ? ([property, own] as const) : undefined

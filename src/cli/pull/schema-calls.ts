@@ -1,4 +1,4 @@
-// A schema as the calls of zod that make it: they are printed into a module, or made.
+// A zod schema as a list of calls, which `pull` prints and `serve` runs.
 import { printLiteral, printQuoted } from '../output/source-text.ts'
 
 /** `['max', 20]` is `.max(20)`. */

@@ -1,4 +1,4 @@
-// The shape of a collection, as its store is told of it: fields, ids, dates, sets.
+// Builds the shape of a collection, which its store gets: fields, ids, dates and unique sets.
 
 import { assertValid } from '../../options.ts'
 import type { Field } from '../../schema/fields.ts'
@@ -14,7 +14,7 @@ import { requireField } from './require-field.ts'
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
 
-/** Builds the shape of a collection, and the unique sets of all its items. */
+/** Builds the shape of a collection, and its unique sets that hold among all items. */
 export function buildShape(options: ExpandedDeclaration) {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')

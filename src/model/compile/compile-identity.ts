@@ -8,7 +8,7 @@ import type { Declaration } from '../types/declaration.ts'
 /**
  * Builds the identity of a collection.
  * @param chosen the property of the id, if clients choose it.
- * @throws TypeError for options that do not go together.
+ * @throws TypeError for options that cannot be combined.
  */
 export function buildIdentity(
   options: Declaration,
@@ -22,7 +22,7 @@ export function buildIdentity(
   )
   assertValid(
     !chosen || id === 'uuid',
-    `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: ${typeof id === 'string' ? `'${id}'` : JSON.stringify(id)}`,
+    `${name}: with a string property "${idField}" clients choose ids; leave it out, or leave out id: ${typeof id === 'string' ? `'${id}'` : JSON.stringify(id)}`,
   )
   assertValid(
     ordered !== false || id !== 'integer',
@@ -39,7 +39,7 @@ export function buildIdentity(
   }
 }
 
-/** Checks the fields of which the id is made: two references, as a link table has them as its key. @throws TypeError */
+/** Checks the two references that are the id, as in a link table. @throws TypeError */
 function checkParts(
   parts: readonly string[],
   { name, parents, references, relation, fields: roles = {}, lease, live }: Declaration,

@@ -1,4 +1,4 @@
-// The unique sets of a collection: of all items, or of those that pass conditions which an index can say.
+// The unique sets of a collection, among all items or among those that pass the conditions of a partial index.
 import { isObject, isScalar } from '../../base/values.ts'
 import { assertValid, checkOptions, needed, OBJECT, type Rules, show } from '../../options.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -11,13 +11,13 @@ import { requireField } from './require-field.ts'
 
 const RULES: Rules<PartialUnique> = { fields: needed(FIELDS), where: needed(OBJECT) }
 
-/** A unique set as it is declared: a field, several, or those of some items alone. */
+/** A unique set as it is declared: a field, several fields, or fields with conditions. */
 type DeclaredSet = string | readonly string[] | PartialUnique
 
 /**
  * Compiles the option `unique`.
  * @param toPaths checks the paths of a set.
- * @throws TypeError for a condition that no index can say.
+ * @throws TypeError for a condition that a partial index cannot have.
  */
 export function compileUnique(
   name: string,
@@ -38,7 +38,7 @@ export function compileUnique(
     )
     assertValid(
       where.length > 0,
-      `${name}: where of a unique set must name a property. Without one, write the fields alone: unique: [${show(each.fields)}]`,
+      `${name}: where of a unique set must name a property. Without one, write only the fields: unique: [${show(each.fields)}]`,
     )
     partial.push({ fields: toPaths(each.fields), where })
   }
@@ -63,7 +63,7 @@ function compileCondition(
   const isExists = operator === 'exists' && typeof value === 'boolean'
   assertValid(
     others.length === 0 && (isExists || (operator === 'eq' && isScalar(value))),
-    `${where} must be a value or { exists: true } or { exists: false }, not ${show(condition)}: an index takes no other condition`,
+    `${where} must be a value or { exists: true } or { exists: false }, not ${show(condition)}: a partial index cannot have another condition`,
   )
   assertValid(
     fields.has(property) && /^(?:string|integer|boolean|date|date-time)$/.test(kind),
@@ -71,13 +71,13 @@ function compileCondition(
   )
   assertValid(
     !(nullable && optional),
-    `${where} may be both null and absent, which no index tells apart. Declare it .nullable() or .optional() alone`,
+    `${where} may be both null and absent, which an index cannot distinguish. Declare it .nullable() or .optional(), not both`,
   )
   const path = [property]
   if (isExists) return { path, operator: 'exists', values: [value] }
   assertValid(
     !kind.startsWith('date'),
-    `${where} must be { exists: true } or { exists: false }, not ${show(value)}: an index compares no time`,
+    `${where} must be { exists: true } or { exists: false }, not ${show(value)}: a partial index cannot compare times`,
   )
   assertValid(
     isScalar(value) && isOfKind(value, kind),

@@ -1,4 +1,4 @@
-// The unique sets that name an item in place of its id: `PUT /cars?plate=AB-123`.
+// The unique sets that can name an item instead of its id: `PUT /cars?plate=AB-123`.
 
 import { toPath } from '../../base/paths.ts'
 import { findField } from '../../schema/fields.ts'

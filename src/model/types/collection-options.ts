@@ -173,11 +173,11 @@ type FiltersOf<D extends Def> =
     ? Readonly<Record<string, unknown>>
     : Where<DefStored<D> & Referred<keyof DefStored<D>>>
 
-/** Where deleted items are marked. */
+/** The properties that a deletion sets. */
 export interface TrashOptions<Field extends string = string, Other extends string = string> {
   /** The date of the deletion. */
   readonly date: Field
-  /** The id of the deletion, which all items have that were deleted together. */
+  /** The id of the deletion. Items that were deleted together have the same one. */
   readonly deletion?: Other | undefined
 }
 
@@ -250,8 +250,8 @@ export interface CollectionOptions<
   readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
   /**
    * Fields, or sets of fields, in which no two items may be equal. An item that breaks two of them gets the error of one,
-   * which differs by store. Of some items alone: `{ fields: ['slug'], where: { deleted_at: { exists: false } } }`. Each
-   * condition is a value or `exists`, as a partial index has it.
+   * which differs by store. Among some items only: `{ fields: ['slug'], where: { deleted_at: { exists: false } } }`. Each
+   * condition is a value or `exists`, as in a partial index.
    */
   readonly unique?:
     | readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[] | PartialUnique<PathInItem<S>>>[]
@@ -308,8 +308,8 @@ export interface CollectionOptions<
   readonly attempts?: NoInfer<FieldOf<S>> | undefined
   /**
    * Keeps deleted items: DELETE sets this date, and `POST /<name>/<id>/restore` removes it. Until then the item is in
-   * `GET /<name>/trash` alone, for who has the rule `trash`. The date is an optional date-time, such as `deleted_at`. With
-   * cascades also name a text for the id of the deletion: `{ date: 'deleted_at', deletion: 'deletion_id' }`. Default none.
+   * `GET /<name>/trash`, which needs the rule `trash`. The date is an optional date-time, such as `deleted_at`. With
+   * cascades also name a string for the id of the deletion: `{ date: 'deleted_at', deletion: 'deletion_id' }`. Default none.
    */
   readonly trash?:
     | Among<Trash, FieldOf<S>>

@@ -40,7 +40,7 @@ export interface Def {
   readonly groups: string
   /** The field of the lease: `never` without one. */
   readonly lease: string
-  /** The fields that mark what is in the trash: `never` without one. */
+  /** The fields of the deletion; `never` without a trash. */
   readonly trash: string
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm

@@ -157,17 +157,17 @@ type DeclaredOf<D extends Def, Named> = [D['groups' | 'lease' | 'trash']] extend
   ? unknown
   : GroupsOf<D, Named> & TakeOf<D> & TrashOf<D, Named>
 
-/** The trash of a collection, where its declaration has one. */
+/** The trash of a collection, if it has one. */
 type TrashOf<D extends Def, Named> = [D['trash']] extends [never]
   ? unknown
   : { readonly trash: Trash<D, Named> }
 
-/** What is in the trash of a collection: its reads, restore and the deletion for good. */
+/** The calls for items in the trash: reads, restore and the permanent deletion. */
 export interface Trash<D extends Def, in out Named = AnyNames>
   extends Pick<OperationsOf<D, Named>, 'list' | 'count' | 'read' | 'delete'> {
   /**
    * Takes an item out of the trash, with all that was deleted with it.
-   * @throws HttpError 404, and 409 if another item has its unique values by now, or what it refers to is deleted.
+   * @throws HttpError 404; 409 if another item has its unique values by now, or if it refers to a deleted item.
    * @example
    * await cars.delete(car)
    * await cars.trash.restore(car.id)
@@ -263,8 +263,8 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
     options?: WriteOptions<D['principal']>,
   ): Promise<DefItem<D>>
   /**
-   * Creates an item, or replaces the one with these values of a unique set, which names it in place of its id.
-   * @throws HttpError 400, 403, 409; TypeError for what is no set of the option `unique`.
+   * Creates an item, or replaces the item with these values of a unique set.
+   * @throws HttpError 400, 403, 409; TypeError if the fields are not a set of the option `unique`.
    * @example
    * await cars.upsert({ plate: 'AB-123' }, { plate: 'AB-123', color: 'green', price: 30 })
    */

@@ -1,4 +1,4 @@
-// An item that a loop of `take` has: its lease is renewed while the body of the loop runs.
+// An item that a loop of `take` holds: its lease is renewed while the body of the loop runs.
 import { type LeaseEvent, publishWork } from '../../store/events.ts'
 import type { LeaseFields, TakeRequest } from '../../store/program-store.ts'
 import type { Store, Stored } from '../../store/store.ts'

@@ -52,7 +52,7 @@ export function compileOperation(
   api: ApiDefinition,
   { collection, action }: CollectionTarget,
   operation: string,
-  // Without an action of a declaration it is one of these: routes and calls have no other names.
+  // Without a declared action it is one of these operations: routes and calls do not have other names.
   perform: Perform = action && !(collection.trashOf && operation === RESTORE)
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
@@ -60,7 +60,7 @@ export function compileOperation(
   const { error, after } = collection.hooks
   // Writes and actions run their `after` hooks themselves: once for each key.
   const hasAfter = after.has(operation) && !action && !WRITES.has(operation)
-  // An upsert runs its own: it knows which operation it is.
+  // An upsert runs the hooks itself, because it finds out whether it creates or replaces.
   const hasError = error.length > 0 && operation !== 'upsert'
   const operate = hasAfter || hasError ? withHooks(perform, hasAfter) : perform
   return withHiddenIssues(collection, operate)

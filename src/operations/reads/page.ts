@@ -40,7 +40,7 @@ export async function buildNestedResult(
   const { context, selection, request } = call
   const { window } = request
   const backward = window.by === 'cursor' && window.cursor?.backward === true
-  // What is too much is left out at the end that is further from the cursor.
+  // Items beyond the limit are left out at the end further from the cursor.
   const ordered = backward ? page.items.toReversed() : page.items
   const { nested, isCut } = await readIncluded(context, levels, ordered, selection)
   if (backward) nested.reverse()
@@ -49,7 +49,7 @@ export async function buildNestedResult(
   return buildPageResult(call, kept, nested)
 }
 
-/** Finds the total that a list states: one beyond `exactUpTo` is unknown. */
+/** Finds the total of a list; `undefined` if it exceeds `exactUpTo`. */
 export function toStatedTotal(
   { exactUpTo = Number.POSITIVE_INFINITY }: OperationContext,
   counted: number | undefined,

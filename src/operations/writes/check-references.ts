@@ -74,7 +74,7 @@ function isKept({ store, call, transaction }: Write) {
   const isLocked = transaction !== call.transaction
   return (field: string, parent: CollectionDefinition, id: Id) =>
     !isLocked &&
-    // Of a trash it knows nothing.
+    // A foreign key also accepts an item in a trash.
     !parent.trash &&
     !parent.visible &&
     !parent.hideExistence &&
@@ -96,7 +96,7 @@ interface NamedItem {
 }
 
 /**
- * Refuses values that name anew an item which does not exist, unless it is the item itself, whose id its client chooses.
+ * Checks that new references name existing items. An item may refer to itself if clients choose its id.
  * @param trusts whether an item of a parent need not be read.
  * @throws HttpError 400 with every issue.
  */
@@ -140,7 +140,7 @@ async function requireFound(write: Write, named: readonly NamedItem[]): Promise<
   throwLocated(write, issues)
 }
 
-/** Finds out which items there are, each once: by sets where all of a collection are visible. */
+/** Finds out which items exist. If all items of a collection are visible, it finds them in sets. */
 class ReferenceFinder {
   readonly #write: Write
   readonly #known = new Map<CollectionDefinition, Map<string, boolean>>()

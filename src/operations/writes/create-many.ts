@@ -111,7 +111,7 @@ async function replay(
   answer: Json,
 ): Promise<OperationResult> {
   const { collection } = call.target
-  // `keepAnswer` keeps nothing where it is too large.
+  // `keepAnswer` does not keep a result that is too large.
   const kept: readonly (Stored | Id)[] = answer as never // `toKept` has made it
   if (kept.length < count) return buildResult(call, undefined)
   const stored: Stored[] = []

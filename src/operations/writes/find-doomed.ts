@@ -101,7 +101,7 @@ function toNode(
   root: number,
   deletion: string,
 ): DoomedNode {
-  // What goes into a trash keeps its files.
+  // An item in a trash keeps its files.
   const contents = collection.trash ? [] : listContents(collection.contents, item)
   const links = { parents: new Set<DoomedNode>(), waits: 0, wave: 0 }
   return { collection, id, version, contents, root, deletion, ...links }

@@ -78,7 +78,7 @@ async function runEach(
   return write
 }
 
-/** @throws HttpError 400 where there are issues; those of several items say of which they are. */
+/** @throws HttpError 400 if there are issues. With several items, each issue names its item. */
 export function throwLocated(
   { many }: Pick<WriteState, 'many'>,
   issues: readonly ItemIssue[],

@@ -21,7 +21,7 @@ export const VARY_PREFER: readonly string[] = ['Prefer']
 export function chooseWriteResponse(context: OperationContext): WriteResponse {
   const { target, operation, suppressed, preferences, api, negotiated } = context
   const preferred = preferences.return
-  // An upsert is of one item, too.
+  // An upsert also returns one item.
   const id = target.id ?? (operation === UPSERT ? '' : undefined)
   const creates = operation === 'create'
   // A client that cannot read an item does not get it after a change. One that creates it knows it.

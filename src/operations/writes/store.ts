@@ -25,7 +25,7 @@ export function storeChange(write: Write<'values' | 'current'>): Awaitable<Store
 export function deleteItem(write: Write<'current'>): Awaitable<Stored | undefined> {
   const { store, current } = write
   const deleted = store.write([{ delete: current }], toWriteOptions(write, 'deleted'))
-  // In a trash it has another version now.
+  // In a trash the item has a new version.
   return andThen(deleted, done => done && (done[0] ?? current))
 }
 

@@ -1,4 +1,4 @@
-// An item that is created or replaced, whichever it is: the values of a unique set name it in place of its id.
+// Upsert: creates or replaces the item that the values of a unique set name instead of its id.
 
 import { memoize } from '../../base/memoize.ts'
 import { getValue } from '../../base/paths.ts'
@@ -90,7 +90,7 @@ export function upsertBy(readKey: (call: OperationContext) => Key): Perform {
         try {
           return await runSteps(next.current ? replace : create, next)
         } catch (error) {
-          // Where another request was faster there is an item to replace now.
+          // If another request has created the item meanwhile, the next attempt replaces it.
           const isTaken = error instanceof UniqueError && !next.current
           if (isTaken && (await findByKey(call, key))) return next.again()
           throw error
@@ -107,7 +107,7 @@ export function upsertBy(readKey: (call: OperationContext) => Key): Perform {
   }
 }
 
-/** Compiles what is done of an item that is not there, of one that is, and of both in the end. */
+/** Compiles the steps of a create, of a replacement, and those after both. */
 const compileSteps = memoize((collection: CollectionDefinition) => {
   const { blobs, hooks, owner, roles } = collection
   const start = new Steps<'body'>().check(conditions.evaluatePreconditions, 412)
@@ -158,7 +158,7 @@ function nameInBody(call: OperationContext, key: Key): DecodedBody | undefined {
   return { ...body, value, issues: [...(body.issues ?? []), ...issues] }
 }
 
-/** Whether a value of a body is that of a key: a form sends texts, and a date may be written in another way. */
+/** Whether a value of a body equals the one of the key. A form sends strings, and a date may have another notation. */
 function isSame(call: OperationContext, filter: ValueFilter, sent: Json | undefined): boolean {
   const [wanted] = filter.values
   if (!isScalar(sent)) return false

@@ -18,7 +18,7 @@ export interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly wave: number
   /** The place of the item with which it is deleted, among those that a call deletes. */
   readonly root: number
-  /** The id of the deletion: a version of the item that was asked for, which no other has. */
+  /** The id of the deletion: the version of the item that the client deletes, because it is unique. */
   readonly deletion: string
 }
 

@@ -61,7 +61,7 @@ export function authorizeSteps(batch: RequestContext, steps: readonly ParsedStep
 interface StepsOptions {
   /** What the steps have done before: then only those that read are done. */
   readonly kept?: readonly DoneStep[]
-  /** Is called with all answers before the commit. */
+  /** Is called with all responses before the commit. */
   complete?(done: readonly DoneStep[], transaction: RunningTransaction): Promise<void>
 }
 

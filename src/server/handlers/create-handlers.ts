@@ -46,7 +46,7 @@ export function createHandlers(
     api,
     router,
     workload: createWorkload(api.limits),
-    // Made when a stream needs it: some platforms make none while a module is loaded.
+    // Made when a stream needs it: some platforms cannot make one while a module is loaded.
     get closing() {
       closing ??= new AbortController()
       return closing

@@ -32,7 +32,7 @@ export interface Mark {
   readonly last: number
 }
 
-/** A mark that is not sure yet. */
+/** A position that is not proved yet. */
 interface Pending {
   readonly log: string
   readonly number: number

@@ -41,7 +41,7 @@ export interface VersionedRow {
   readonly sign: string
 }
 
-/** An index of trigrams, which an extension of PostgreSQL has. */
+/** A trigram index, by the extension `pg_trgm` of PostgreSQL. */
 interface SearchIndex {
   /** Makes the index if the extension is there. */
   create(index: Fragment): Fragment
@@ -268,11 +268,11 @@ export interface SqlDatabase extends PlaceholderStyle {
   /** The condition that a text matches a pattern, case-sensitive. */
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
   /**
-   * The condition that a text contains another one.
-   * @param indexed whether an index of {@link SqlDatabase.searchIndex} may be on the text.
+   * The condition that a string contains another one.
+   * @param indexed whether an index of {@link SqlDatabase.searchIndex} may be on the string.
    */
   contains(text: Fragment, part: string, indexed: boolean): Fragment
-  /** What finds parts of texts by an index. */
+  /** The index that finds parts of strings. */
   readonly searchIndex?: SearchIndex | undefined
   /** The sum of numbers; where they overflow it may be an error. */
   sum(value: Fragment): Fragment

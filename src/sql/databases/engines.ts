@@ -1,4 +1,4 @@
-// Engines that speak as PostgreSQL does, but lack a part of it. Neither could be started here: tests put a proxy in between.
+// Engines with the protocol of PostgreSQL that lack a part of it. Tests run behind a proxy that refuses those parts, not on the engines.
 
 import type { DatabaseName, SqlDatabase } from './database.ts'
 import { buildRenewVersion, postgres } from './postgres.ts'
@@ -6,7 +6,7 @@ import { sql } from './sql-text.ts'
 
 const { lockTransaction: _lock, inUtc: _utc, searchIndex: _search, ...shared } = postgres
 
-/** No lock of a table, none of the program's own, and no snapshot that tells of changes. A conflict ends in 40001. */
+/** Without table locks, advisory locks, and the snapshots that find changes. A conflict ends in 40001. */
 export const yugabyte: SqlDatabase = {
   ...shared,
   name: 'yugabyte',
@@ -17,7 +17,7 @@ export const yugabyte: SqlDatabase = {
 
 const { plan: _plan, ...withoutPlan } = yugabyte
 
-/** Beyond that it compares texts by bytes in any case, has `jsonb` alone, and reads fields of a row in parentheses. */
+/** It also always compares strings by bytes, has only `jsonb`, and needs parentheses around a row to read a field. */
 export const cockroach: SqlDatabase = {
   ...withoutPlan,
   name: 'cockroach',

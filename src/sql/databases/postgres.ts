@@ -187,7 +187,7 @@ export function buildRenewVersion(
     const statements = [
       sql`create or replace function ${call}() returns trigger language plpgsql as ${sql.lit(text)}`,
       sql`drop trigger if exists ${sql.id(name)} on ${sql.table(table)}`,
-      // In its condition: a write of the store, which has a version of its own, calls no function.
+      // In the condition of the trigger: a write of the store sets the version itself, so it must not call the function.
       sql`create trigger ${sql.id(name)} before update on ${sql.table(table)} for each row when (${isOfOthers}) execute function ${call}()`,
     ]
     return { name, texts: [text, print(setTime(() => clock))], statements }

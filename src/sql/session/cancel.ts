@@ -57,7 +57,7 @@ const MARKER = 'select pg_backend_pid() as pid, version() as version /* rest-con
 
 /** The clients of the markers that were just sent, and the process that each was told when it connected. */
 const marked = new Map<string, Omit<CancelLink, 'pooled'> & { readonly told: number }>()
-/** What each connection is cancelled by, found once; null where it cannot be. */
+/** What each connection is cancelled by, found once; null if it cannot be cancelled. */
 const links = new WeakMap<DatabaseConnection, CancelLink | null>()
 /** The number of the next marker. */
 let marks = 0

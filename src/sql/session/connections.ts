@@ -131,7 +131,7 @@ export class Connections {
   }
 }
 
-/** Wraps work so that it tells how long it has waited for its connection. */
+/** Wraps work so that it publishes how long it waited for its connection. */
 function measureWait<T>(work: OnConnection<T>): OnConnection<T> {
   const since = performance.now()
   return (connection, link) => {

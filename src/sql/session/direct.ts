@@ -11,7 +11,7 @@ const MARKER = 'select 1 /* rest-conventions '
 
 /** The databases of the markers that were just sent. */
 const marked = new Map<string, DirectDatabase>()
-/** The database of each Kysely, found once; null where it does not tell. */
+/** The database of each Kysely, found once; null if it cannot be found. */
 const found = new WeakMap<QueryExecutor, DirectDatabase | null>()
 /** The number of the next marker. */
 let marks = 0

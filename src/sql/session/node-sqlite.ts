@@ -63,7 +63,7 @@ export function nodeSqlite(database: NodeSqliteDatabase): SqliteDatabase {
         }
       }
 
-      /** Node.js refuses whole rows for a number beyond 2^53, after the statement has written: it is not run again. */
+      /** Node.js throws for a row with a number beyond 2^53, after the statement has written. So it must not run again. */
       function readExact(values: readonly unknown[]): unknown[] {
         statement.setReadBigInts(true)
         try {

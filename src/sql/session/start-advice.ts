@@ -1,7 +1,7 @@
-// What tables that open at the same time have to tell: one warning for all of them, as at the start of a program.
+// Collects the advice for tables that open at the same time, as at the start of a program, into one warning.
 import { emitWarning } from 'node:process'
 
-/** What is to be told of a table; the same of several tables is told once, with the statements of all. */
+/** Advice for a table. Equal advice for several tables is printed once, with the statements of all. */
 export interface Advice {
   readonly table: string
   readonly text: string
@@ -13,7 +13,7 @@ export class StartAdvice {
   #opening = 0
   readonly #gathered: (Advice | string)[] = []
 
-  /** Opens a table, and tells what is to be told once no other table opens. */
+  /** Opens a table. Emits the warning once no other table is opening. */
   async gather<T extends { readonly advice: readonly (Advice | string)[] }>(
     open: () => Promise<T>,
   ): Promise<T> {
@@ -24,21 +24,21 @@ export class StartAdvice {
       return opened
     } finally {
       this.#opening--
-      if (this.#opening === 0) this.#tell()
+      if (this.#opening === 0) this.#emit()
     }
   }
 
-  #tell(): void {
-    const texts: string[] = []
+  #emit(): void {
+    const messages: string[] = []
     const named = new Map<string, Advice[]>()
     for (const each of this.#gathered.splice(0)) {
-      if (typeof each === 'string') texts.push(each)
+      if (typeof each === 'string') messages.push(each)
       else named.set(each.text, [...(named.get(each.text) ?? []), each])
     }
     for (const [text, of] of named) {
       const lines = of.flatMap(({ line }) => (line === undefined ? [] : [`\n${line};`]))
-      texts.push(`${of.map(({ table }) => table).join(', ')}: ${text}${lines.join('')}`)
+      messages.push(`${of.map(({ table }) => table).join(', ')}: ${text}${lines.join('')}`)
     }
-    if (texts.length > 0) emitWarning(texts.join('\n'), { code: 'REST_CONVENTIONS_TABLE' })
+    if (messages.length > 0) emitWarning(messages.join('\n'), { code: 'REST_CONVENTIONS_TABLE' })
   }
 }

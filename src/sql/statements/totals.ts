@@ -102,7 +102,7 @@ export class Totals {
     return performance.now() < this.#slowUntil
   }
 
-  /** Tells of a count that took long, since so many rows match. @param since by `performance.now()`. */
+  /** Publishes a count that took long because many rows match. @param since by `performance.now()`. */
   noteCost({ rest_total }: Row, since: number): void {
     const now = performance.now()
     const [total, duration] = [Number(rest_total), now - since]

@@ -18,7 +18,7 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
  * `is_required`, for one that is never null and has no default; `is_not_null`; `preset`, its default as SQL; `is_generated`;
  * `is_view`, and `is_writable`, false for what a view computes. Of SQLite `makes_time`, for one whose default is the time as
- * SQLite prints it. Of PostgreSQL also `has_nulls_last`, whether all indexes on the column have it so, `is_readable`, false where the role may not read it, `bare_type` without a
+ * SQLite prints it. Of PostgreSQL also `has_nulls_last`, whether all indexes on the column have it so, `is_readable`, false if the role may not read it, `bare_type` without a
  * length, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws Error for a table that does not exist, with what creates it.
  */

@@ -1,4 +1,4 @@
-// The SQL expressions of one value of an item: what is selected, compared and sorted by.
+// The SQL expressions of one value of an item, to select, compare and sort.
 import type { Path } from '../../base/paths.ts'
 import { findField, type Kind } from '../../schema/fields.ts'
 import type { Shape } from '../../store/store.ts'
@@ -20,10 +20,10 @@ export interface ColumnExpression {
   readonly order: Fragment
   /** The value to compare for equality, if an index serves that better than `order`. */
   readonly equal?: Fragment
-  /** Whether a date-time is compared as the text of `toISOString()`. */
+  /** Whether a date-time is compared as the string of `toISOString()`. */
   readonly canonical?: boolean
   readonly native?: NativeType | undefined
-  /** The type of texts that the database compares in a way of its own. */
+  /** The type of strings that the database compares by its own rules, such as `citext`. */
   readonly alike?: NativeType | undefined
   /** The type of lists that it is of. */
   readonly list?: ListType
@@ -42,7 +42,7 @@ interface ExpressedTable {
  * Builds the expressions of the value at a path.
  * @param column that of the first name.
  * @param owner stands before the name of a JSON column: functions of JSON have columns of the same names.
- * @throws TypeError where no field is there.
+ * @throws TypeError if the path does not lead to a field.
  */
 export function buildExpression(
   path: Path,

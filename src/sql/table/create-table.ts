@@ -94,7 +94,7 @@ export function extraStatements(mapping: TableMapping): Fragment[] {
   return [...foldedIndexes(mapping), ...(mapping.trigger?.statements ?? [])]
 }
 
-/** Builds the statements of the indexes that find rows whose texts are not folded, usually empty, and parts of texts. */
+/** Builds the indexes that find rows whose strings are not folded, which are usually empty, and the trigram indexes. */
 function foldedIndexes(mapping: TableMapping): Fragment[] {
   const { folded, table, from, id, database } = mapping
   const { searchIndex } = database
@@ -106,7 +106,7 @@ function foldedIndexes(mapping: TableMapping): Fragment[] {
   })
 }
 
-/** Prints the index that finds parts of a folded text. */
+/** Prints the index that finds parts of a folded string. */
 export function printSearchIndex(
   { column, ref }: Column,
   { table, from, database }: TableMapping,

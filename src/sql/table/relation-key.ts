@@ -1,4 +1,4 @@
-// The key of a relation: its id is no column, but two of them. Conditions name the columns, so that an index serves them.
+// The key of a link table: its id is two columns together. Conditions name both columns, so that their index is used.
 
 import { parseRelationId } from '../../store/relation-ids.ts'
 import type { Id, Shape } from '../../store/store.ts'
@@ -6,7 +6,7 @@ import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { type Column, toColumnValue } from './columns.ts'
 
-/** Builds the id as a column that no write names, as `printRelationId` prints it. */
+/** Builds the id as a computed column, in the form of `printRelationId`. */
 export function buildRelationId(
   { identity }: Shape,
   parts: readonly Column[],

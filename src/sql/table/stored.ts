@@ -4,7 +4,7 @@ import { printJson } from '../../base/exact-numbers.ts'
 import type { Item } from '../../base/values.ts'
 import type { Shape, Stored } from '../../store/store.ts'
 
-/** Builds what a store returns of an item; a version is a hash of its values where the table has no column for one. */
+/** Builds what a store returns of an item; the version is a hash of its values if the table has no column for it. */
 export function toStored(
   item: Item,
   { identity, updatedAt }: Shape,

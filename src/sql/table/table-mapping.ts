@@ -41,7 +41,7 @@ export interface FoundColumns {
   typeOf(column: string): string | undefined
   /** Finds what the database puts into a column by itself. */
   filledOf(column: Column, shape: Shape): Filled | undefined
-  /** The names of all columns that keep texts folded. */
+  /** The names of all columns that keep folded strings. */
   readonly folded: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export class TableMapping {
   readonly columns: readonly Column[]
   /** The columns that the table has: those of a relation lack the id. */
   readonly stored: readonly Column[]
-  /** The columns of which the id is made; absent where it has its own. */
+  /** The columns that make up the id; absent if the id has a column. */
   readonly parts: readonly Column[] | undefined
   readonly id: Column
   /** The column of the creation date, where there is one. */
@@ -86,7 +86,7 @@ export class TableMapping {
 
   /**
    * @param found the columns of an existing table; `undefined` for a new one.
-   * @param folded those of them that are to keep texts folded.
+   * @param folded those of them that keep folded strings.
    * @throws TypeError for fields that a table cannot hold, and for impossible columns.
    */
   constructor(

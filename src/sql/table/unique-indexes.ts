@@ -1,4 +1,4 @@
-// The unique sets of some items alone, and the key of a relation, compared with the unique indexes of a table.
+// Compares the partial unique sets of a collection, and the key of a link table, with the unique indexes of its table.
 
 import { uniquesOf } from '../../store/shapes.ts'
 import type { PartialSet } from '../../store/store.ts'
@@ -18,7 +18,7 @@ interface FoundUnique {
 
 /**
  * Compares the partial sets of a table with its unique indexes.
- * @returns what to tell of those that the table lacks.
+ * @returns advice for the indexes that the table lacks.
  * @throws TypeError for an index on the same columns that has all rows.
  */
 export async function comparePartial(mapping: TableMapping, runner: Runner): Promise<string[]> {
