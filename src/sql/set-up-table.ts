@@ -270,7 +270,7 @@ function adviseIndexes(plan: TablePlan, there: Relations, database: SqlDatabase)
   if (missing.length > 0) {
     const lines = toLines(missing.map(index => printIndex(index, how)))
     const isUnique = missing.some(({ unique }) => unique)
-    const until = isUnique ? ' Until then it takes equal values that must be unique.' : ''
+    const until = isUnique ? ' Until then two rows can have equal values that must be unique.' : ''
     advice.push(
       `${table} lacks indexes. create: true makes them only in an empty table, because all writes wait meanwhile.${until} Run this, or set migrate: true:${lines}`,
     )

@@ -123,7 +123,7 @@ describe('an index that a table of PostgreSQL lacks', () => {
     expect(warning).toContain(
       `${table} lacks indexes. create: true makes them only in an empty table`,
     )
-    expect(warning).toContain('Until then it takes equal values')
+    expect(warning).toContain('Until then two rows can have equal values')
     const [, ...lines] = warning.split('\n')
     expect(lines).toEqual([
       `create unique index concurrently if not exists "${table}_unique_code" on "${table}" ("code");`,

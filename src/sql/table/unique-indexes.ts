@@ -95,7 +95,7 @@ function wholeIndex(
   const dotted = schema === undefined ? name : `${schema}.${name}`
   const line = print(sql`drop index ${sql.table(dotted)}`, database).sql
   return new TypeError(
-    `${shape.name}: ${fields} is unique among all rows by the index "${name}", not among some only. Drop the index or its constraint:\n${line};`,
+    `${shape.name}: ${fields} is unique among all rows by the index "${name}", not only among some. Drop the index or its constraint:\n${line};`,
   )
 }
 
@@ -110,6 +110,6 @@ function adviseSet(
   const line = index ? `\n${print(printIndex({ ...index, from }), database).sql};` : ''
   const others = alike.map(each => ` Its index "${each.name}" has another: ${each.condition}.`)
   return [
-    `${table} has no unique index on ${fields.join(' and ')} with the condition ${condition}, so that it takes equal values.${others.join('')} Run this, or declare the condition that it has:${line}`,
+    `${table} has no unique index on ${fields.join(' and ')} with the condition ${condition}, so two rows can have equal values.${others.join('')} Run this, or declare the condition of its index:${line}`,
   ]
 }
