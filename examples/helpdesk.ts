@@ -135,7 +135,7 @@ const server = harden(
       response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page)
     else api.handler(request, response)
   }),
-).listen(Number(PORT), '127.0.0.1') // whoever reaches it may be anyone
+).listen(Number(PORT), '127.0.0.1') // no password: only for this machine
 server.once('listening', () => console.log(`Serving http://127.0.0.1:${PORT}/as/north-agent`))
 process.once('SIGTERM', async () => {
   await shutDown(server)

@@ -322,7 +322,7 @@ function listGuarded({ actions = {}, trash }: ExpandedDeclaration): string[] {
   return [...GUARDED, ...(trash ? [TRASH] : []), ...Object.keys(actions)]
 }
 
-/** Lists what hooks for every operation run for besides operations. */
+/** Lists the names in addition to operations that hooks for every operation run for. */
 function listVerbs({ actions = {}, trash }: ExpandedDeclaration): string[] {
   return [...Object.keys(actions), ...(trash ? [RESTORE] : [])]
 }

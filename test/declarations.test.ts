@@ -544,6 +544,6 @@ test('the contract finds a store that serves only its first collection', async (
   for (const { name, run } of cases) await run().catch(() => failed.push(name))
   expect(failed).toEqual([
     'two collections that share a store each have their fields and unique sets',
-    'a partial unique set is of the items alone that pass its conditions',
+    'a partial unique set holds only among items that pass its conditions',
   ])
 })

@@ -197,7 +197,7 @@ const unique: Checks = {
     await change(store, first, { code: 'A', price: 5, model })
     assert.equal(await countAll(store), SAMPLES.length + 2)
   },
-  async 'a partial unique set is of the items alone that pass its conditions'(store) {
+  async 'a partial unique set holds only among items that pass its conditions'(store) {
     const on = (name: string, operator: 'in' | 'exists', value: boolean) => ({
       ...{ path: [name], operator },
       values: [value],

@@ -303,7 +303,7 @@ describe('what cannot be such an id is refused', () => {
       references: { link_id: 'links' },
     })
     expect(() => defineApi({ collections: { posts, tags, links, votes } })).toThrow(
-      'votes: "link_id" cannot hold an id of links, which is made of two columns. Give links an id of its own',
+      'votes: "link_id" cannot hold an id of links, which consists of two columns. Give links an id in one column',
     )
   })
 

@@ -115,7 +115,7 @@ function relateField(
   const { kind, parts } = parent.shape.identity
   assertValid(
     !parts,
-    `${name}: "${property}" cannot hold an id of ${parent.name}, which is made of two columns. Give ${parent.name} an id of its own`,
+    `${name}: "${property}" cannot hold an id of ${parent.name}, which consists of two columns. Give ${parent.name} an id in one column`,
   )
   const [wanted, what] =
     kind === 'integer' ? ['z.int()', 'a whole number'] : ['z.string()', 'a string']
