@@ -22,7 +22,7 @@ import {
   type StatementSession,
 } from '../session/runner.ts'
 import type { ColumnExpression } from '../table/column-expression.ts'
-import { decodeNumber } from '../table/columns.ts'
+import { decodeNumber } from '../table/column-values.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
 import type { RowFilters } from './list-statements.ts'

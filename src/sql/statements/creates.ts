@@ -16,7 +16,8 @@ import {
   type StatementSession,
   waitForOnly,
 } from '../session/runner.ts'
-import { type Column, decodeId } from '../table/columns.ts'
+import { decodeId } from '../table/column-values.ts'
+import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { bySize, inParts } from './by-size.ts'
 import { type IdempotencyRecords, keepWritten } from './idempotency.ts'

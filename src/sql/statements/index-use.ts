@@ -1,7 +1,6 @@
 // What the indexes of a table do for filters and a sort.
 
 import { type Filter, type FilterLeaf, isLeaf, toConjunction } from '../../store/filter.ts'
-import { listIdFields } from '../../store/relation-ids.ts'
 import type { Selection, SortKey } from '../../store/selection.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import type { RowFilters } from './list-statements.ts'
@@ -15,17 +14,10 @@ export function hasIndexFor(
   const filters = toConjunction(where)
   if (filters.some(each => each.operator === 'in' && each.path.join('.') === id)) return true
   if (search) return false
-  return listIndexes(mapping).some(index => {
+  return mapping.orders.some(index => {
     const { answered, ordered } = findIndexUse(index, filters, sort)
     return answered === filters.length && ordered
   })
-}
-
-/** Lists the columns of each index as dotted paths. */
-export function listIndexes({ shape, indexes }: TableMapping): (readonly string[])[] {
-  // One of some rows serves no list of all.
-  const whole = indexes.filter(({ where }) => !where)
-  return [listIdFields(shape.identity), ...whole.map(({ paths }) => paths)]
 }
 
 /** What an index does for some filters and a sort. */

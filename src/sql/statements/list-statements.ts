@@ -85,8 +85,9 @@ interface PlannedKey extends SortKey {
   readonly filled?: boolean
 }
 
-function markFilled({ where, sort }: Selection): PlannedKey[] {
+function markFilled({ where, sort }: Selection): readonly PlannedKey[] {
   const leaves = toConjunction(where).filter(isLeaf)
+  if (leaves.length === 0) return sort
   return sort.map(key => {
     const name = key.path.join('.')
     // A condition on an absent value does not hold, but for `exists`.

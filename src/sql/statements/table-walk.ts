@@ -18,9 +18,10 @@ import {
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
-import { type Column, decodeNumber, decodeRow } from '../table/columns.ts'
+import { decodeNumber, decodeRow } from '../table/column-values.ts'
+import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { findIndexUse, hasIndexFor, isBoundedBy, listIndexes } from './index-use.ts'
+import { findIndexUse, hasIndexFor, isBoundedBy } from './index-use.ts'
 import { buildOrder, type RowFilters, rangesAfter } from './list-statements.ts'
 import { buildCondition, whereClause } from './where.ts'
 
@@ -78,7 +79,6 @@ export class TableWalk {
   readonly #mapping: TableMapping
   readonly #maxScan: number
   readonly #rowid: Fragment | undefined
-  readonly #indexes: readonly (readonly string[])[]
   #size = { rows: 0, bytes: 0, until: 0 }
 
   /**
@@ -89,7 +89,6 @@ export class TableWalk {
     this.#mapping = mapping
     this.#maxScan = maxScan
     this.#rowid = rowid === undefined ? undefined : sql.id(rowid)
-    this.#indexes = listIndexes(mapping)
   }
 
   /** Counts what passes the filters; `undefined` if one statement can do it. */
@@ -224,7 +223,7 @@ export class TableWalk {
     const byTime = isBounded && [{ path: [createdAt], descending: false }, ...byId]
     for (const order of [single && sort, byTime, byId]) {
       if (!order) continue
-      const uses = this.#indexes.map(index => findIndexUse(index, where, order))
+      const uses = this.#mapping.orders.map(index => findIndexUse(index, where, order))
       const [best] = uses
         .filter(({ ordered }) => ordered)
         .sort((one, other) => other.applied.length - one.applied.length)

@@ -4,7 +4,7 @@ import type { TakeRequest } from '../../store/program-store.ts'
 import type { Stored, StoreOptions } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type StatementSession } from '../session/runner.ts'
-import { encodeValue } from '../table/columns.ts'
+import { encodeValue } from '../table/column-values.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { buildCondition, whereClause } from './where.ts'
 

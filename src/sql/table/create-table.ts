@@ -1,7 +1,8 @@
 // The statements that create tables, and those that add missing columns.
 import { type Fragment, shorten, sql } from '../databases/sql-text.ts'
 import { IDEMPOTENCY, SEQUENCES } from '../databases/table-names.ts'
-import { type Column, encodeValue } from './columns.ts'
+import { encodeValue } from './column-values.ts'
+import type { Column } from './columns.ts'
 import { listFolded } from './folded.ts'
 import { printKey } from './foreign-keys.ts'
 import type { TableMapping } from './table-mapping.ts'

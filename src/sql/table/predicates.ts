@@ -5,7 +5,8 @@ import type { ValueFilter } from '../../store/filter.ts'
 import type { Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
-import { type Column, encodeValue } from './columns.ts'
+import { encodeValue } from './column-values.ts'
+import type { Column } from './columns.ts'
 import { NAME, nameOf, takeStrings } from './condition-text.ts'
 
 /** A condition of an index: whether a column has a value, or the value that it has. */

@@ -4,7 +4,8 @@ import { parseRelationId } from '../../store/relation-ids.ts'
 import type { Id, Shape } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
-import { type Column, toColumnValue } from './columns.ts'
+import { toColumnValue } from './column-values.ts'
+import type { Column } from './columns.ts'
 
 /** Builds the id as a computed column, in the form of `printRelationId`. */
 export function buildRelationId(

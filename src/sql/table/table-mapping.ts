@@ -9,15 +9,8 @@ import type { Id, Shape, Stored } from '../../store/store.ts'
 import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../databases/database.ts'
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { buildExpression, type ColumnExpression } from './column-expression.ts'
-import {
-  buildColumn,
-  type Column,
-  type ColumnOwner,
-  decodeRow,
-  encodeValue,
-  type Filled,
-  toColumnValue,
-} from './columns.ts'
+import { decodeRow, encodeValue, toColumnValue } from './column-values.ts'
+import { buildColumn, type Column, type ColumnOwner, type Filled } from './columns.ts'
 import { fillIn } from './filled.ts'
 import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
@@ -73,6 +66,8 @@ export class TableMapping {
   /** Every column to select, the version last. */
   readonly all: Fragment
   readonly indexes: readonly TableIndex[]
+  /** The paths of the key, and of each index of all rows: one of some rows serves no list. */
+  readonly orders: readonly (readonly string[])[]
   /** The references that a foreign key can keep. */
   readonly keys: readonly ForeignKey[]
   /** The columns that hold values which could not be read: each is told of once, and left as it is by writes. */
@@ -150,6 +145,8 @@ export class TableMapping {
       express: path => this.#express(toPath(path)),
       where: where => printPredicate(where, this),
     })
+    const whole = this.indexes.filter(({ where }) => !where)
+    this.orders = [listIdFields(identity), ...whole.map(({ paths }) => paths)]
     this.#checkNames()
   }
 
