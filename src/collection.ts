@@ -265,7 +265,7 @@ function buildDefinition(declared: Declaration): CollectionDefinition {
     binary,
     validator: buildItemValidator(options, fieldAccess !== undefined),
     store: keyedStore,
-    ...(trash ? reachOutside(keyedStore, trash, shape) : reachAll(keyedStore)),
+    ...(trash ? reachOutside(name, keyedStore, trash, shape) : reachAll(keyedStore)),
     trash,
     trashOf: undefined,
     path: name,

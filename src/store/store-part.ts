@@ -13,18 +13,23 @@ export interface SoftDeletion extends Deletion {
   readonly delete: Deletion['delete'] & { readonly deletion?: string | undefined }
 }
 
-/** Builds the values that a deletion writes instead of removing the item. */
-export type SoftDelete = (item: Item, deletion: string) => Item
+/** Deletions that write values instead of removing items. */
+export interface SoftDeletes {
+  /** Builds the values of a deleted item. They must not pass the filters. */
+  softDelete(item: Item, deletion: string): Item
+  /** @throws TypeError for another write whose values do not pass the filters. */
+  refuse(): never
+}
 
 /**
  * Narrows a store to the items that pass filters: others are not found, listed or counted.
- * @param softDelete makes deletions soft. Its values must not pass the filters. Without it deletions remove items.
+ * @param soft makes deletions soft. Without it deletions remove items.
  */
 export function narrowStore(
   store: KeyedStore,
   fields: Fields,
   where: readonly Filter[],
-  softDelete?: SoftDelete,
+  soft?: SoftDeletes,
 ): KeyedStore {
   const has = matcher({ where }, fields)
   const narrow = <S extends FilterSet>(selection: S): S => ({
@@ -40,7 +45,7 @@ export function narrowStore(
   /** Deletes items softly if all of them still have their versions. */
   async function softDeleteAll(
     changes: readonly SoftDeletion[],
-    by: SoftDelete,
+    { softDelete }: SoftDeletes,
     options: StoreWriteOptions | undefined,
   ) {
     const found = await find(
@@ -49,7 +54,9 @@ export function narrowStore(
     )
     const updates = changes.flatMap(({ delete: { version, deletion = version } }, at) => {
       const before = found[at]
-      return before?.version === version ? { update: by(before.item, deletion), before } : []
+      return before?.version === version
+        ? { update: softDelete(before.item, deletion), before }
+        : []
     })
     return updates.length < changes.length ? undefined : store.write(updates, options)
   }
@@ -74,10 +81,15 @@ export function narrowStore(
       listEach: (path, ids, selection, ...rest) =>
         listEach.call(store, path, ids, narrow(selection), ...rest),
     }),
-    write: (changes, options) =>
-      !softDelete || areCreations(changes) || areUpdates(changes)
-        ? store.write(changes, options)
-        : softDeleteAll(changes, softDelete, options),
+    write: (changes, options) => {
+      if (!soft) return store.write(changes, options)
+      const isCreation = areCreations(changes)
+      if (!isCreation && !areUpdates(changes)) return softDeleteAll(changes, soft, options)
+      const values = isCreation
+        ? changes.map(({ create }) => create)
+        : changes.map(({ update }) => update)
+      return values.every(has) ? store.write(changes, options) : soft.refuse()
+    },
     claim: (...parameters) => store.claim(...parameters),
     complete: (...parameters) => store.complete(...parameters),
     ...(renew && { renew: (...parameters) => renew.apply(store, parameters) }),

@@ -115,15 +115,25 @@ export function uniquesOutside(
 }
 
 /** The part outside of the trash. A deletion sets the date instead of removing the item. */
-export function reachOutside(store: KeyedStore, trash: TrashOptions, shape: Shape): Reach {
+export function reachOutside(
+  name: string,
+  store: KeyedStore,
+  trash: TrashOptions,
+  shape: Shape,
+): Reach {
   const { date, deletion } = trash
   const softDelete = (item: Item, by: string) => ({
     ...toValues({ item }, shape),
     [date]: new Date().toISOString(),
     ...(deletion !== undefined && { [deletion]: by }),
   })
+  const refuse = () => {
+    throw new TypeError(
+      `${name}: ${date} is set by delete() and removed by trash.restore(): another write would skip their hooks. Leave it out`,
+    )
+  }
   const rows = [outside(trash)]
-  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, softDelete)
+  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, { softDelete, refuse })
   return { items: bind(store), bind, rows }
 }
 
