@@ -174,11 +174,11 @@ type FiltersOf<D extends Def> =
     : Where<DefStored<D> & Referred<keyof DefStored<D>>>
 
 /** The properties that a deletion sets. */
-export interface TrashOptions<Field extends string = string, Other extends string = string> {
+export interface TrashOptions<Field extends string = string> {
   /** The date of the deletion. */
   readonly date: Field
   /** The id of the deletion. Items that were deleted together have the same one. */
-  readonly deletion?: Other | undefined
+  readonly deletion?: Field | undefined
 }
 
 /** A unique set of the items that pass all conditions. */
@@ -311,10 +311,8 @@ export interface CollectionOptions<
    * `GET /<name>/trash`, which needs the rule `trash`. The date is an optional date-time, such as `deleted_at`. With
    * cascades also name a string for the id of the deletion: `{ date: 'deleted_at', deletion: 'deletion_id' }`. Default none.
    */
-  readonly trash?:
-    | Among<Trash, FieldOf<S>>
-    | TrashOptions<Among<Trash, FieldOf<S>>, NoInfer<FieldOf<S>>>
-    | undefined
+  readonly trash?: // A template infers from a string alone: an object gives both of its names.
+  `${Among<Trash, FieldOf<S>>}` | TrashOptions<Among<Trash, FieldOf<S>>> | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I, P, Sql>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
