@@ -161,6 +161,9 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
     expect(await send('PUT', PLATE, BLUE, as('anna'))).toMatchObject({ status: 403 })
     expect(await send('PUT', PLATE, BLUE, as('anna change'))).toMatchObject({ status: 403 })
     expect(await send('PUT', PLATE, BLUE, as('anna add'))).toMatchObject({ status: 201 })
+    // Without a right the answer does not tell that it exists by now.
+    expect(await send('PUT', PLATE, BLUE)).toMatchObject({ status: 401 })
+    expect(await send('PUT', PLATE, BLUE, as('anna'))).toMatchObject({ status: 403 })
     expect(await send('PUT', PLATE, RED, as('anna add'))).toMatchObject({ status: 403 })
     expect(await send('PUT', PLATE, RED, as('anna change'))).toMatchObject({ status: 200 })
     const own = { ...BLUE, owner: 'bert' }

@@ -16,6 +16,7 @@ import * as keys from './idempotency-key.ts'
 import * as input from './input.ts'
 import { changeItem, createItem, runsAfter, runWithin } from './item-steps.ts'
 import * as several from './many.ts'
+import { findNamed, retryIfNamed } from './named-item.ts'
 import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
@@ -64,23 +65,51 @@ function requireCreatable({ parents }: CollectionDefinition): Steps {
     .check(conditions.refuseIfMatch, 412)
 }
 
-/** `PUT /<collection>/<id>` and `PATCH`. A contested attempt starts again. */
+/** `PUT /<collection>/<id>` and `PATCH`. */
 export function planChange(
   collection: CollectionDefinition,
   operation: 'replace' | 'patch',
 ): Steps<'result'> {
-  const { blobs, hooks, owner, roles } = collection
   const creates = operation === 'replace' && collection.putCreates
+  return planFound(collection, operation, {
+    find: attempt =>
+      attempt
+        .check(collection.trash && operation === 'replace' && refuseDeleted, 404, 409)
+        .try('current', creates ? conditions.findCurrent : conditions.requireCurrent, 404),
+    create: creates && (absent => createByPut(absent, collection)),
+  })
+}
+
+/** `PUT /<collection>?plate=AB-123`: the values of a unique set name the item. */
+export function planUpsert(collection: CollectionDefinition): Steps<'result'> {
+  return planFound(collection, 'replace', {
+    find: attempt => attempt.try('current', findNamed, 401, 403, 404),
+    create: absent => absent.within(retryIfNamed, [], taken => createItem(taken, collection)),
+  })
+}
+
+/** How the item of a change is found, and what creates one that is not there. */
+interface FindPlan {
+  find(attempt: Steps<'body'>): Steps<'body'>
+  readonly create: false | ((absent: Steps<'body'>) => Steps<'body' | 'stored'>)
+}
+
+/** The change of an item that is found first. A contested attempt starts again. */
+function planFound(
+  collection: CollectionDefinition,
+  operation: 'replace' | 'patch',
+  { find, create }: FindPlan,
+): Steps<'result'> {
+  const { blobs, hooks, owner, roles } = collection
+  const creates = create !== false
   return new Steps().set('body', input.requireBody, 400).within(keys.claimKey, [409, 422], keyed =>
     keyed
       .attempts(conditions.retryContested, [503], attempt => {
-        const found = attempt
-          .check(collection.trash && operation === 'replace' && refuseDeleted, 404, 409)
-          .try('current', creates ? conditions.findCurrent : conditions.requireCurrent, 404)
+        const found = find(attempt)
           .check(owner && fields.requireOwnItem, 401, 403, 404)
           .check(conditions.evaluatePreconditions, 412)
           .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
-          .otherwise('current', creates && (absent => createByPut(absent, collection)))
+          .otherwise('current', create)
           .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
         return changeItem(found, collection, { operation }, storable =>
           storable.try('stored', store.storeChange, 400, 409),

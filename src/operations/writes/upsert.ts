@@ -8,32 +8,16 @@ import { listKeys } from '../../model/compile/unique-keys.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import { show } from '../../options.ts'
 import type { ParsedQuery } from '../../query.ts'
-import { UniqueError } from '../../store/errors.ts'
 import type { ValueFilter } from '../../store/filter.ts'
-import { withTieBreak } from '../../store/selection.ts'
-import type { Stored } from '../../store/store.ts'
-import { authorize } from '../calls/authorize.ts'
-import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
+import type { OperationContext, Perform } from '../calls/context.ts'
 import type { DecodedBody } from '../calls/decoded-body.ts'
 import { copyCall } from '../calls/derive-call.ts'
-import { buildReachFilters } from '../calls/items.ts'
 import { parameter } from '../calls/program-filters.ts'
 import { runErrorHooks } from '../calls/run-hooks.ts'
 import { compileReaders } from '../reads/readers.ts'
-import * as contents from './blob-inputs.ts'
-import * as fields from './enforce-field-roles.ts'
-import * as around from './hooks.ts'
-import { claimKey } from './idempotency-key.ts'
-import { requireBody } from './input.ts'
-import { changeItem, createItem, runsAfter } from './item-steps.ts'
-import * as conditions from './preconditions.ts'
-import * as results from './results.ts'
-import { runSteps, Steps } from './steps.ts'
-import { storeChange } from './store.ts'
+import type { Key } from './named-item.ts'
+import { planUpsert } from './plan.ts'
 import { WriteState } from './write-state.ts'
-
-/** The values of a unique set: a filter for each of its properties. */
-type Key = readonly ValueFilter[]
 
 /** Compiles `PUT /<collection>?plate=AB-123`. */
 export function compileUpsert(api: ApiDefinition, collection: CollectionDefinition): Perform {
@@ -74,32 +58,12 @@ export function upsertBy(readKey: (call: OperationContext) => Key): Perform {
     // It becomes the call of a create or of a replacement, as each attempt finds the item.
     const call = copyCall(outer)
     call.shareUploads(outer)
-    const { collection } = outer.target
-    const { create, replace, finish } = compileSteps(collection)
     try {
-      const key = readKey(call)
-      const write = new WriteState(Object.assign(call, { body: nameInBody(call, key) }))
-      write.body = requireBody(write)
-      const attempt = async (next: WriteState) => {
-        next.current = await findByKey(call, key)
-        const { id } = next.current ?? {}
-        const operation = next.current ? 'replace' : 'create'
-        const target = next.current ? { ...outer.target, kind: 'item', id } : outer.target
-        Object.assign(call, { operation, target })
-        authorize(outer, [operation])
-        try {
-          return await runSteps(next.current ? replace : create, next)
-        } catch (error) {
-          // If another request has created the item meanwhile, the next attempt replaces it.
-          const isTaken = error instanceof UniqueError && !next.current
-          if (isTaken && (await findByKey(call, key))) return next.again()
-          throw error
-        }
-      }
-      const attempts = { name: 'retryContested', run: conditions.retryContested, statuses: [] }
-      const steps = [{ name: 'attempt', run: attempt, statuses: [], steps: [] }]
-      const { result } = await claimKey(write, [{ ...attempts, steps }, ...finish])
-      return result as OperationResult // the last step fills it in
+      const named = readKey(call)
+      Object.assign(call, { body: nameInBody(call, named) })
+      const write = Object.assign(new WriteState(call), { named })
+      const { result } = await compileSteps(call.target.collection).run(write)
+      return result
     } catch (error) {
       await runErrorHooks(call, error)
       throw error
@@ -107,38 +71,8 @@ export function upsertBy(readKey: (call: OperationContext) => Key): Perform {
   }
 }
 
-/** Compiles the steps of a create, of a replacement, and those after both. */
-const compileSteps = memoize((collection: CollectionDefinition) => {
-  const { blobs, hooks, owner, roles } = collection
-  const start = new Steps<'body'>().check(conditions.evaluatePreconditions, 412)
-  const found = new Steps<'body' | 'current'>()
-    .check(owner && fields.requireOwnItem, 401, 403, 404)
-    .check(conditions.evaluatePreconditions, 412)
-    .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
-    .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
-  return {
-    create: createItem(start, collection).list,
-    replace: changeItem(found, collection, { operation: 'replace' }, storable =>
-      storable.try('stored', storeChange, 400, 409),
-    ).list,
-    finish: new Steps<'stored'>()
-      .check(blobs && contents.keepUploads)
-      .check(blobs && contents.removeReplacedContents)
-      .check(runsAfter(hooks, 'replace', true) && around.runAfterHook)
-      .set('result', results.answerReplaced).list,
-  }
-})
-
-/** Finds the item of a key, if the client can reach it. */
-async function findByKey(call: OperationContext, key: Key): Promise<Stored | undefined> {
-  const where = [...buildReachFilters(call), ...key]
-  const { collection } = call.target
-  const sort = withTieBreak([], collection.shape.identity.name, collection.shape.identity.parts)
-  const page = await call.storeOf(collection).list({ where, sort }, ONE, 'none', call.listOptions)
-  return page.items[0]
-}
-
-const ONE = { limit: 1, offset: 0 }
+/** Compiled once for a collection, or a view of it, for as long as that is. */
+const compileSteps = memoize(planUpsert)
 
 /** Puts the values of a key into a body that lacks them, and adds an issue for each that differs. */
 function nameInBody(call: OperationContext, key: Key): DecodedBody | undefined {

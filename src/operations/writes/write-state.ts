@@ -5,6 +5,7 @@ import type { BlobContent } from '../../blobs/content-places.ts'
 import type { AnyIssue } from '../../errors.ts'
 import type { Parent } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { ValueFilter } from '../../store/filter.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../calls/context.ts'
@@ -81,6 +82,8 @@ export class WriteState implements Partial<Record<FieldName, unknown>> {
   repeated = false
   /** The items, if it is the write of a call that has several. */
   many: Many | undefined
+  /** The values of a unique set that name the item, in place of its id. */
+  named: readonly ValueFilter[] | undefined
   body: Json | undefined
   current: Stored | undefined
   own: Item | undefined
@@ -101,6 +104,7 @@ export class WriteState implements Partial<Record<FieldName, unknown>> {
   again(): WriteState {
     const next = new WriteState(this.call)
     next.key = this.key
+    next.named = this.named
     next.body = this.body
     next.repeated = true
     return next
