@@ -265,7 +265,7 @@ function readHeaders(step: Item): Record<string, string> {
 }
 
 /** The operations that have one item, whose id later steps may use. */
-const WITH_ITEM: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'read'])
+const WITH_ITEM: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'read', 'upsert'])
 
 function readName(
   { as }: Item,
