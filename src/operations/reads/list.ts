@@ -95,8 +95,12 @@ function toReadableBatches(
   query: ParsedQuery,
   levels: readonly Level[] | undefined,
 ): AsyncIterable<readonly Item[]> {
-  const { store, blobs } = context.target.collection
-  const source = store.stream(query, context.storeOptions)[Symbol.asyncIterator]()
+  const { collection } = context.target
+  const { blobs } = collection
+  const source = context
+    .storeOf(collection)
+    .stream(query, context.storeOptions)
+    [Symbol.asyncIterator]()
   let parts: (readonly Stored[])[] = []
   return iterate(async () => {
     let part = parts.shift()
