@@ -588,16 +588,31 @@ describe('the declaration', () => {
     expect(() => defineApi({ collections: { cars, parts } })).toThrow(
       /parts: "car_id" has onDelete: 'cascade', and cars has a trash.*Give parts trash/,
     )
+    const links = defineUntyped({
+      name: 'links',
+      schema: z.object({ car_id: z.string(), tag_id: z.string() }),
+      store: memoryStore(),
+      id: ['car_id', 'tag_id'],
+      relation: { car_id: { collection: 'cars', onDelete: 'cascade' }, tag_id: 'tags' },
+    })
+    const tags = defineUntyped({ ...base, name: 'tags', store: memoryStore() })
+    expect(() => defineApi({ collections: { cars, tags, links } })).toThrow(
+      /cars has a trash: a link table without an id cannot have one. Give links an id/,
+    )
     const store = memoryStore()
-    const v1 = defineUntyped({ ...base, store })
-    const v2 = defineUntyped({ ...base, store, trash: 'deleted_at' })
-    expect(() =>
-      defineApi({
-        versions: [
-          { version: 1, collections: { cars: v1 } },
-          { version: 2, collections: { cars: v2 } },
-        ],
-      } as never),
-    ).toThrow(/versions of one table need the same trash/)
+    for (const trashes of [
+      [undefined, 'deleted_at'],
+      ['deleted_at', trash],
+    ]) {
+      const [v1, v2] = trashes.map(each => defineUntyped({ ...base, store, trash: each }))
+      expect(() =>
+        defineApi({
+          versions: [
+            { version: 1, collections: { cars: v1 } },
+            { version: 2, collections: { cars: v2 } },
+          ],
+        } as never),
+      ).toThrow(/versions of one table need the same trash/)
+    }
   })
 })

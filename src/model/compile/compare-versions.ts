@@ -34,7 +34,10 @@ function compare(own: Served, others: readonly Served[]): CollectionDefinition {
   const { collection } = own
   const inputs = fieldsOf(collection.schema, 'input')
   const lacking = new Set<string>()
-  const other = others.find(({ collection: { trash } }) => trash?.date !== collection.trash?.date)
+  const { date, deletion } = collection.trash ?? {}
+  const other = others.find(
+    ({ collection: { trash } }) => trash?.date !== date || trash?.deletion !== deletion,
+  )
   assertValid(
     !other,
     `${own.version}: ${collection.name}: versions of one table need the same trash, and ${other?.version} has another or none. Declare it in both`,

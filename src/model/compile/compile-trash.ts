@@ -243,9 +243,14 @@ export function linkTrash(children: ReadonlyMap<CollectionDefinition, Child[]>):
     for (const { collection: child, field, onDelete } of list) {
       if (onDelete !== 'cascade') continue
       const lacking = [child, own].find(each => !each.trash?.deletion)
+      const why = `${child.name}: "${field}" has onDelete: 'cascade', and ${own.name} has a trash`
+      assertValid(
+        !child.shape.identity.parts,
+        `${why}: a link table without an id cannot have one. Give ${child.name} an id, or leave onDelete out`,
+      )
       assertValid(
         lacking === undefined,
-        `${child.name}: "${field}" has onDelete: 'cascade', and ${own.name} has a trash: restore must know what was deleted together. Give ${lacking?.name} trash: { date: 'deleted_at', deletion: 'deletion_id' }`,
+        `${why}: restore must know what was deleted together. Give ${lacking?.name} trash: { date: 'deleted_at', deletion: 'deletion_id' }`,
       )
     }
   }
