@@ -6,7 +6,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -17,6 +16,7 @@ import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
 import { preparePostgres, prepareSqlite, sqlStore } from '../src/sql/index.ts'
 import { inDirectory } from './memory.ts'
+import { median, printSetting, printTable } from './tables.ts'
 
 const { values } = parseArgs({
   options: {
@@ -174,29 +174,23 @@ async function measure(kind: string): Promise<Round> {
   }
 }
 
-const HEAD = `\`npx tsx bench/live.ts ${process.argv.slice(2).join(' ')}\`, Node ${process.version}, ${cpus().length} cores, ${new Date().toISOString().slice(0, 10)}\n`
-
-/** The median of each figure. */
-function median(rounds: readonly Round[], figure: keyof Round): string {
-  const sorted = rounds.map(each => each[figure]).toSorted((a, b) => a - b)
-  return (sorted[Math.floor(sorted.length / 2)] ?? 0).toFixed(1)
-}
-
 async function compare(): Promise<void> {
   const rounds: Record<string, Round[]> = { ours: [], 'by hand': [] }
   for (let round = 0; round < Number(values.rounds); round++)
     for (const [kind, all] of Object.entries(rounds)) all.push(await measure(kind))
-  console.log(HEAD)
-  console.log(
-    `| ${values.watchers} watchers | KiB a watcher | CPU of a change, ms | p50, ms | p99, ms | changes a second |`,
+  const figures = ['kilobytes', 'cpu', 'p50', 'p99', 'perSecond'] as const
+  printTable(
+    'Live lists, and server-sent events by hand',
+    [
+      `${values.watchers} watchers`,
+      ...['KiB a watcher', 'CPU of a change, ms', 'p50, ms', 'p99, ms', 'changes a second'],
+    ],
+    Object.entries(rounds).map(([kind, all]) => [
+      kind,
+      ...figures.map(figure => median(all.map(each => each[figure])).toFixed(1)),
+    ]),
   )
-  console.log('|---|---:|---:|---:|---:|---:|')
-  for (const [kind, all] of Object.entries(rounds)) {
-    const figures = (['kilobytes', 'cpu', 'p50', 'p99', 'perSecond'] as const).map(each =>
-      median(all, each),
-    )
-    console.log(`| ${kind} | ${figures.join(' | ')} |`)
-  }
+  printSetting(`${values.rounds} rounds in turns, the median of each figure`, [])
 }
 
 /** What creates pay for the log, by turns with and without. */
@@ -224,12 +218,18 @@ async function compareWrites(directory: string): Promise<void> {
       await db.destroy()
     }
   const least = (all: readonly number[]) => Math.min(...all) * 1000
-  console.log(HEAD)
-  console.log('| patch, µs | without | with the log | × |\n|---|---:|---:|---:|')
   const [without, having] = [least(times.without), least(times.with)]
-  console.log(
-    `| ${values.url ? 'PostgreSQL' : 'SQLite'} | ${without.toFixed(0)} | ${having.toFixed(0)} | ${(having / without).toFixed(2)} |`,
+  printTable(
+    'A patch, µs',
+    ['', 'without', 'with the log', '×'],
+    [
+      [
+        values.url ? 'PostgreSQL' : 'SQLite',
+        ...[without.toFixed(0), having.toFixed(0), (having / without).toFixed(2)],
+      ],
+    ],
   )
+  printSetting('7 rounds in turns, the least time', ['kysely', values.url ? 'pg' : 'libsql'])
 }
 
 async function openDatabase(file: string): Promise<Kysely<unknown>> {
