@@ -36,8 +36,8 @@ export interface CollectionPlace {
   readonly name: string
   /** The name of the id. */
   readonly id: string
-  /** For a trash: the name of its collection. */
-  readonly trashOf?: string | undefined
+  /** For a trash: its collection. */
+  readonly trashOf?: CollectionPlace | undefined
 }
 
 /** The target of a create, and of an action on the collection. */
@@ -61,12 +61,12 @@ export function printPath(target: unknown, { name, id }: CollectionPlace): strin
 }
 
 /**
- * Remembers the versions of items.
+ * Remembers the versions of items, or of one.
  * @param source their entity tag; of items that were received without one the query that selects their fields.
  * @param included the names of what was added to each.
  */
 export function remember(
-  items: readonly unknown[],
+  items: unknown,
   place: CollectionPlace,
   source = '',
   included: readonly string[] = [],
@@ -77,7 +77,8 @@ export function remember(
     const own = { ...item, ...Object.fromEntries(included.map(name => [name])) }
     return source[0] === '"' ? version : `${version} ${hashOf(own)}`
   }
-  for (const item of items) if (isObject(item) && place.id in item) versions.set(item, print)
+  for (const item of [items].flat())
+    if (isObject(item) && place.id in item) versions.set(item, print)
 }
 
 /** Reads the entity tag as a strong one: a proxy that compresses makes it weak, and `If-Match` needs it strong. */

@@ -77,7 +77,7 @@ export function createReads(
     async read(target, { include, ...options } = {}) {
       const path = printPath(target, place) + printQuery({ include }, place)
       const { value, headers } = await get(path, options, isObject)
-      remember([value], place, tagOf(headers))
+      remember(value, place, tagOf(headers))
       return value
     },
     list: (query = {}, options) => list(name, query, options),

@@ -1,6 +1,6 @@
 // One collection over HTTP: its reads, its writes, its actions.
 import type { Resource, WriteOptions } from '../model/types/resource.ts'
-import { type ClientState, COLLECTION, printPath, states } from './place.ts'
+import { type ClientState, COLLECTION, type CollectionPlace, printPath, states } from './place.ts'
 import { isObject, printQuery } from './query-string.ts'
 import { createReads } from './reads.ts'
 import { toPlain } from './send.ts'
@@ -18,10 +18,10 @@ export function createResources<C extends object>(state: ClientState): C {
 
 /**
  * Creates the resource of a collection. Every other name of a property is an action.
- * @param trashOf for a trash: the name of its collection. `restore` is called there.
+ * @param trashOf for a trash: its collection. `restore` is called there.
  */
-function createResource(name: string, state: ClientState, trashOf?: string): Resource {
-  const place = { name, id: state.ids[trashOf ?? name] ?? 'id', trashOf }
+function createResource(name: string, state: ClientState, trashOf?: CollectionPlace): Resource {
+  const place = { name, id: trashOf?.id ?? state.ids[name] ?? 'id', trashOf }
   const [get, reads] = createReads(place, state)
   const [write, writes] = createWrites(place, state, get, reads)
   const createAction =
@@ -36,7 +36,7 @@ function createResource(name: string, state: ClientState, trashOf?: string): Res
   const actions = createProxy<Record<string, unknown>>({}, createAction)
   // The types of the collection describe these untyped functions.
   return createProxy<Resource>({ ...reads, ...writes, actions }, other =>
-    other === 'trash' ? createResource(`${name}/trash`, state, name) : createAction(other),
+    other === 'trash' ? createResource(`${name}/trash`, state, place) : createAction(other),
   )
 }
 
@@ -54,14 +54,13 @@ function readWords(
     // An input may have a version too.
     (value.version === undefined || `${value.version}`.includes(` ${name}/`))
   const [first, second] = words
-  const last = words.at(-1)
   const hasTarget =
     words.length > 2 ||
     (isObject(first)
       ? versionOf(first) || (isOptions(second) && second.version)
       : first !== undefined)
   const rest = hasTarget ? words.slice(1) : words
-  const [body = {}, options = {}] = rest.length === 1 && isOptions(last) ? [{}, last] : rest
+  const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, ...rest] : rest
   if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
   return [hasTarget ? first : COLLECTION, body, options]
 }
@@ -71,9 +70,8 @@ export function createProxy<T extends object>(known: object, make: (name: string
   return new Proxy(known, {
     get(made: Record<PropertyKey, unknown>, name) {
       // A promise would call `then`, and `JSON.stringify` `toJSON`.
-      if (typeof name !== 'symbol' && name !== 'then' && name !== 'toJSON' && !(name in made)) {
-        made[name] = make(name)
-      }
+      if (typeof name !== 'symbol' && name !== 'then' && name !== 'toJSON')
+        made[name] ??= make(name)
       return made[name]
     },
   }) as T // no type says what a proxy makes

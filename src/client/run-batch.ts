@@ -90,7 +90,7 @@ export async function runBatch<Named, const S extends readonly BatchStep<unknown
   const read = ([at, place]: StepPlace) => {
     const { body, etag } = value[at] ?? {}
     if (!isObject(body)) throw notAnAnswer(reply)
-    remember([body], place, String(etag ?? ''))
+    remember(body, place, String(etag ?? ''))
     return body
   }
   const items = wanted.map(step => read(placeOf(step)))

@@ -59,7 +59,7 @@ export function createWrites(
 
   /** Writes on the condition of its target or its options. On a conflict it reads the current item for the error. */
   const write: SendWrite = async (method, target, body, options = {}, path = '') => {
-    const at = path && place.trashOf ? { ...place, name: place.trashOf } : place
+    const at = (path && place.trashOf) || place
     try {
       const reply = await send(method, printPath(target, at) + path, {
         headers: {
@@ -73,7 +73,7 @@ export function createWrites(
       const { value, headers } = reply
       const fits = Array.isArray(body) ? isList(value) : isObject(value)
       if (path[0] !== '/' && !fits) throw notAnAnswer(reply)
-      remember([value].flat(), at, tagOf(headers))
+      remember(value, at, tagOf(headers))
       return value
     } catch (error) {
       if (!(error instanceof HttpError) || target === COLLECTION) throw error
