@@ -48,7 +48,7 @@ function create() {
     throw new Mistake(`${folder} has ${taken.join(', ')} already. Choose another folder.`)
   mkdirSync(target, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(target, name), text)
-  if (from !== undefined) pull(target, from)
+  if (from !== undefined) pull(folder, target, from)
   const go = folder === '.' ? '' : `cd ${folder} && `
   const install = from === undefined ? 'npm install && ' : ''
   console.log(`Created ${folder}. Start it:
@@ -119,13 +119,21 @@ function describePackage(target, isPostgres) {
 }
 
 /** Prints the tables of a database as collections.ts, by the library itself. */
-function pull(target, from) {
+function pull(folder, target, from) {
   const shell = process.platform === 'win32'
-  if (!existsSync(join(target, 'node_modules/rest-conventions')))
-    execFileSync('npm', ['install'], { cwd: target, stdio: 'inherit', shell })
   const command = join(target, 'node_modules/rest-conventions/dist/cli/main.js')
-  const printed = execFileSync(process.execPath, [command, 'pull', from], { cwd: target })
-  writeFileSync(join(target, 'collections.ts'), printed)
+  try {
+    if (!existsSync(command))
+      execFileSync('npm', ['install'], { cwd: target, stdio: 'inherit', shell })
+    const stdio = ['ignore', 'pipe', 'inherit']
+    const printed = execFileSync(process.execPath, [command, 'pull', from], { cwd: target, stdio })
+    writeFileSync(join(target, 'collections.ts'), printed)
+  } catch {
+    // The program has printed why; the message of its error would print a password of the URL.
+    throw new Mistake(`Created ${folder} without its collections. Run this there, after you have mended the cause:
+
+  npm install && npx rest-conventions pull <database> > collections.ts`)
+  }
 }
 
 const printJson = value => `${JSON.stringify(value, undefined, 2)}\n`

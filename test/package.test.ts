@@ -840,6 +840,12 @@ test(
         'already. Choose another folder.',
       )
     }
+    await emptyProject('unread')
+    const lost = `postgres://ann:secret@127.0.0.1:${await freePort()}/shop`
+    const failed = await run('node', [create, 'unread', '--from', lost], folder).catch(String)
+    expect(failed).toContain('Created unread without its collections.')
+    // Once, in the command of this test.
+    expect(failed.split('secret')).toHaveLength(2)
     const port = await freePort()
     const started = spawn('node', ['--import', 'tsx', 'server.ts'], {
       cwd: join(folder, 'plain'),
