@@ -20,10 +20,8 @@ export function printAsHttp(
   credentials: string | undefined,
 ): Markup {
   const query = parameters.map(({ raw: pair }) => pair).join('&')
-  const sample = { method: 'GET', name: '', collection: '', id: undefined, query: undefined }
-  const body = { type: undefined, body: undefined, files: [], isConditional: false }
   const target = query === '' ? url : `${url}?${query}`
-  const curl = printCurl({ ...sample, ...body, url: target, credentials })
+  const curl = printCurl({ method: 'GET', url: target, credentials })
   const lines = headers.flatMap((name, at) =>
     at % 2 === 0 && SHOWN.test(name) ? [`${name}: ${toJsonTag(headers[at + 1] ?? '')}`] : [],
   )

@@ -3,38 +3,43 @@ import type { Scheme } from '../../auth/scheme.ts'
 import { type Item, isObject, type Json } from '../../base/values.ts'
 import { describeSchemes, type SecurityScheme } from '../../openapi/security.ts'
 
-/** One operation with the values that its lines have. */
-export interface Sample {
+/** A request as curl sends it. */
+interface CurlRequest {
   readonly method: string
-  /** The name of the operation or action. */
-  readonly name: string
   readonly url: string
-  readonly collection: string
-  /** The id in the path: empty while the reader has chosen none. */
-  readonly id: string | undefined
   /** The parameters of a query. */
-  readonly query: Item | undefined
+  readonly query?: Item | undefined
   /** The media type and the value of a body. */
-  readonly type: string | undefined
-  readonly body: Json | undefined
+  readonly type?: string | undefined
+  readonly body?: Json | undefined
   /** The properties of the body that are files: it is sent as multipart. */
-  readonly files: readonly string[]
+  readonly files?: readonly string[]
   /** The option for credentials. */
   readonly credentials: string | undefined
   /** Whether the operation takes `If-Match`. */
-  readonly isConditional: boolean
+  readonly isConditional?: boolean
+}
+
+/** One operation with the values that its lines have. */
+export interface Sample extends CurlRequest {
+  /** The name of the operation or action. */
+  readonly name: string
+  readonly collection: string
+  /** The id in the path: empty while the reader has chosen none. */
+  readonly id: string | undefined
+  readonly files: readonly string[]
 }
 
 /** Prints a request for curl, in the syntax of a POSIX shell. */
-export function printCurl(sample: Sample): string {
-  const { method, url, query, type, body, files } = sample
+export function printCurl(request: CurlRequest): string {
+  const { method, url, query, type, body, files = [], credentials, isConditional } = request
   const parts = ['curl']
   if (method !== 'GET') parts.push(`-X ${method}`)
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) parameters.set(name, String(value))
   parts.push(quote(query ? `${url}?${parameters}` : url))
-  if (sample.credentials !== undefined) parts.push(sample.credentials)
-  if (sample.isConditional) parts.push(`-H ${quote('If-Match: "ETAG"')}`)
+  if (credentials !== undefined) parts.push(credentials)
+  if (isConditional) parts.push(`-H ${quote('If-Match: "ETAG"')}`)
   if (files.length > 0) {
     for (const [name, value] of Object.entries(Object(body))) {
       const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -167,12 +167,8 @@ function printRootTitle({ version }: RouteTarget, { info }: ApiDefinition): stri
 function printTitle(target: RouteTarget, api: ApiDefinition): string {
   if (target.kind === 'root') return target.version?.name || api.info.title
   const { collection, kind, id, action, property } = target
-  if (kind !== 'item')
-    return (
-      action?.name ??
-      property ??
-      (kind !== 'collection' ? kind : collection.trashOf ? TRASH : collection.name)
-    )
+  if (kind === 'collection') return collection.trashOf ? TRASH : collection.name
+  if (kind !== 'item') return action?.name ?? property ?? kind
   const text = String(id)
   return `${collection.itemName} ${text.length > 16 ? `…${text.slice(-8)}` : text}`
 }

@@ -51,10 +51,9 @@ function listFilters(view: PageView): FilterControl[] {
     const value = view.parameters.find(({ name }) => name === parameter)?.value ?? ''
     return { name: parameter, parameter, value }
   }
-  return listNamed(view).flatMap(({ name: label, path, field }): FilterControl[] => {
+  return listNamed(view).flatMap(({ name: label, path, title, field }): FilterControl[] => {
     const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || !isFilterable(field) || (field.serverOwned && named)) return []
-    const title = path.length === 1 ? (field.title ?? label) : label
     if (label === view.createdAt)
       return [{ label: title, inputs: ['since', 'until'].map(show), type: 'date' }]
     const name = RESERVED.has(label) ? `filter[${label}]` : label

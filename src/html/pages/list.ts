@@ -16,6 +16,8 @@ import { printValue } from './values.ts'
 interface ListColumn {
   readonly name: string
   readonly path: Path
+  /** What people read: the title of a field of the item itself, else the name. */
+  readonly title: string
   readonly field: Field
 }
 
@@ -26,14 +28,19 @@ export function listColumns(fields: Fields, prefix: Path = []): ListColumn[] {
     if (field.properties && !field.accept) return listColumns(field.properties, path)
     const { kind, element } = field
     const fits = kind === 'array' ? element && isScalar(element) : isScalar(field) || field.accept
-    return fits ? [{ name: path.join('.'), path, field }] : []
+    return fits ? [toColumn(path, field)] : []
   })
+}
+
+function toColumn(path: Path, field: Field): ListColumn {
+  const name = path.join('.')
+  return { name, path, title: path.length === 1 ? (field.title ?? name) : name, field }
 }
 
 /** Lists the columns of included lists. */
 function listIncluded(fields: Fields, { fields: own }: PageView): ListColumn[] {
   return [...fields].flatMap(([name, field]) =>
-    field.kind === 'array' && !own?.has(name) ? [{ name, path: [name], field }] : [],
+    field.kind === 'array' && !own?.has(name) ? [toColumn([name], field)] : [],
   )
 }
 
@@ -69,9 +76,8 @@ export function printTable(
 const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
-function printHead({ name, path, field }: ListColumn, view: PageView): Markup {
+function printHead({ name, title, field }: ListColumn, view: PageView): Markup {
   const isSortable = view.fields?.has(name.split('.', 1)[0] ?? '') && !invalidSortReason(field)
-  const title = path.length === 1 ? (field.title ?? name) : name
   if (field.accept || !isSortable) return markup`<th scope="col">${title}</th>`
   const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const [first] = wanted.length > 0 ? wanted : view.sort
