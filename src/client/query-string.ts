@@ -30,6 +30,11 @@ export function printQuery(
   const seen = new Set<string>()
   let groups: Readonly<Record<string, unknown>> | undefined
 
+  const notFilter = (path: string, value: unknown) =>
+    new TypeError(
+      `${listed?.name}: ${path} must be a string, number, boolean, date, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
+    )
+
   const addGroup = (name: string, value: unknown): void => {
     const group = { [name]: value }
     groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
@@ -47,14 +52,13 @@ export function printQuery(
         )
       seen.add(filter)
       for (const each of values)
-        if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(listed, path, each)
+        if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(path, each)
       // Only `where` says a list of no values.
       if (values.length === 0) addGroup(path, { [operator]: values })
     }
-    const texts = values.map(String)
-    const isOne = texts.length > 0 && operator.endsWith('in')
-    for (const text of isOne ? [texts.map(each => each.replace(/[\\,]/g, '\\$&')).join()] : texts)
-      parameters.append(key, text)
+    if (values.length > 0 && operator.endsWith('in'))
+      parameters.append(key, values.map(each => `${each}`.replace(/[\\,]/g, '\\$&')).join())
+    else for (const each of values) parameters.append(key, `${each}`)
   }
 
   const walk = (path: string, value: unknown, isReserved?: boolean): void => {
@@ -93,18 +97,12 @@ export function printQuery(
       'where',
       JSON.stringify(groups, (name, value) => {
         // JSON would leave it out: the filter would match more.
-        if (value === undefined) throw notFilter(listed, name, value)
+        if (value === undefined) throw notFilter(name, value)
         return value
       }),
     )
   if (words !== undefined) parameters.set('q', words)
   return `${parameters}` && `?${parameters}`
-}
-
-function notFilter({ name }: Listed, path: string, value: unknown): TypeError {
-  return new TypeError(
-    `${name}: ${path} must be a string, number, boolean, date, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
-  )
 }
 
 /** Whether filters have groups: only `where` says those. The server knows whether it is a field of such a name. */
