@@ -4,13 +4,11 @@ import type { Operation } from '../../model/types/operation.ts'
 import { readPredicate } from '../../sql/table/predicates.ts'
 import type { CatalogConnection } from './connect.ts'
 import { type ColumnKind, describeColumn, findKind, GUID } from './describe-column.ts'
-import type { FoundColumn, FoundIndex, FoundTable } from './found-tables.ts'
+import type { FoundColumn, FoundTable } from './found-tables.ts'
 import { type CollectionName, isSecret, Names, nameProperty } from './names.ts'
 import { findBounds } from './read-checks.ts'
 import type { SchemaCalls } from './schema-calls.ts'
-
-/** The names of two references that are a key. */
-export type KeyPair = readonly [string, string]
+import type { KeyPair, TableKey, Tables } from './table-key.ts'
 
 /** `now` is that of a date which the server sets at create. */
 export type DescribedRole = 'readOnly' | 'writeOnly' | 'now'
@@ -62,66 +60,6 @@ export interface DescribedReference {
 export interface LeftOut {
   readonly table: FoundTable
   readonly reason: string
-}
-
-/** The key of a table, which names its items. */
-export interface TableKey {
-  readonly column: FoundColumn
-  readonly kind: ColumnKind
-}
-
-/** Finds the column that names the rows of a table, or says why none does. */
-export function findKey(
-  { columns, key, indexes, isView, name }: FoundTable,
-  database: CatalogConnection['database'],
-): TableKey | string {
-  if (name === '' || name.split('.').length > 2) return 'a store takes no such name'
-  const single = (each: FoundIndex) =>
-    each.unique && each.where === null && each.columns.length === 1 ? [each.columns[0]] : []
-  const chosen = isView ? ['id'] : key.length === 1 ? key : indexes.flatMap(single)
-  const column = chosen
-    .map(each => columns.find(({ name: own }) => own === each))
-    .find(each => each && (isView || key.length === 1 || each.notNull))
-  if (!column) {
-    if (isView) return 'it has no column "id"'
-    const others = key.length > 1 ? `: ${key.join(', ')}` : ''
-    return `it has no key of one column, or of two references${others}. Add a column for an id`
-  }
-  const kind = findKind(column, database)
-  const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
-  if (!isId) return `its key "${column.name}" is ${column.type}, which cannot be an id`
-  return isSecret(column.name) ? `its key "${column.name}" is a secret` : { column, kind }
-}
-
-/** Finds two references that are the key of a table together; `undefined` if it has no such key. */
-export function findPair(
-  { columns, key, indexes, references, isView }: FoundTable,
-  { served, database }: Tables,
-): KeyPair | undefined {
-  const unique = indexes.filter(each => each.unique && each.where === null)
-  const isPart = (name: string | null) => {
-    const column = columns.find(each => each.name === name)
-    const reference = references.find(each => each.columns.join() === name)
-    const target = served.get(reference?.table ?? '')
-    const isKey = !reference?.to.length || reference.to.join() === target?.column.name
-    return (
-      isKey &&
-      (column?.notNull || key.includes(String(name))) &&
-      target &&
-      column &&
-      findKind(column, database)?.kind === target.kind.kind
-    )
-  }
-  const sets = isView ? [] : [key, ...unique.map(each => each.columns)]
-  const [one, other] = sets.find(set => set.length === 2 && set.every(isPart)) ?? []
-  return one && other ? [one, other] : undefined
-}
-
-/** What is known of all tables. */
-export interface Tables {
-  readonly database: CatalogConnection['database']
-  /** The names and keys of those that become collections, by their tables. */
-  readonly served: ReadonlyMap<string, CollectionName & TableKey>
 }
 
 /**

@@ -1,16 +1,10 @@
 // The tables of a database as collections: those that have a key, and those that are left out.
 import { IDEMPOTENCY, LOG, SEQUENCES } from '../../sql/databases/table-names.ts'
 import type { CatalogConnection } from './connect.ts'
-import {
-  type DescribedTable,
-  describeTable,
-  findKey,
-  findPair,
-  type LeftOut,
-  type TableKey,
-} from './describe-table.ts'
+import { type DescribedTable, describeTable, type LeftOut } from './describe-table.ts'
 import type { FoundTable } from './found-tables.ts'
 import { type CollectionName, Names, nameCollection } from './names.ts'
+import { findKey, findPair, type TableKey } from './table-key.ts'
 
 /** The tables and views that the library creates. */
 const OWN: readonly string[] = [SEQUENCES, IDEMPOTENCY, LOG]
