@@ -470,7 +470,7 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
 })
 
 test('a live list is told that an item is gone, and that it is back', async () => {
-  const { send, api } = garage(() => memoryStore(), { live: true })
+  const { send, api, cars } = garage(() => memoryStore(), { live: true })
   await send('POST', '/cars', { plate: 'A' })
   const abort = new AbortController()
   const request = new Request('http://test/cars', {
@@ -481,9 +481,20 @@ test('a live list is told that an item is gone, and that it is back', async () =
   let text = ''
   const until = async (pattern: RegExp) => {
     while (!pattern.test(text)) text += (await reader?.read())?.value ?? ''
+    const told = text
     text = ''
+    return told
   }
   await until(/event: ready/)
+  // What is undone is not told.
+  await send('DELETE', '/cars/1', undefined, { prefer: 'tx=rollback' })
+  const failed = api.transaction(async tx => {
+    await tx.collection(cars).delete(1)
+    throw new Error('undone')
+  })
+  await expect(failed).rejects.toThrow('undone')
+  await send('POST', '/cars', { plate: 'B' })
+  expect(await until(/event: items\n(?:id: .*\n)?data: \[\{"id":2,/)).not.toMatch(/removed/)
   await send('DELETE', '/cars/1')
   await until(/event: removed\n(?:id: .*\n)?data: \[1\]/)
   await send('POST', '/cars/1/restore')
