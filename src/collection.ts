@@ -272,11 +272,11 @@ function buildDefinition(declared: Declaration): CollectionDefinition {
     keys,
     defaultLimit,
     maxLimit,
-    sort: withTieBreak(sort, identity.name, identity.parts),
+    sort: withTieBreak(sort, identity),
     search: compileSearch(options, readSearchOption(options), fields),
     groups: compileGroups(options, fields),
     lease: compileLease(options, fields),
-    total: options.total ?? 'exact',
+    ...compileTotal(options),
     live: options.live ?? false,
     parents: findParents(name, references),
     references,
@@ -298,6 +298,13 @@ function buildDefinition(declared: Declaration): CollectionDefinition {
   })
   checkViews(definition)
   return definition
+}
+
+/** Compiles how lists are counted. */
+function compileTotal({ total = 'exact' }: ExpandedDeclaration) {
+  return typeof total === 'string'
+    ? { total, exactUpTo: undefined }
+    : { total: 'exact' as const, exactUpTo: total.exactUpTo }
 }
 
 /** Checks options that depend on each other. */

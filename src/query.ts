@@ -157,7 +157,8 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
   if (!fields.has(WHERE)) reserved.add(WHERE)
   if (options.scope && takesInclude(options.scope)) reserved.add(INCLUDE)
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
-  const defaultSort = withTieBreak(options.sort ?? [], id, options.idParts)
+  const identity = { name: id, parts: options.idParts }
+  const defaultSort = withTieBreak(options.sort ?? [], identity)
   const names = new Remembered<FilterName | InvalidName>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
   const sorts = new Remembered<ReadSort>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
 
@@ -178,7 +179,7 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       return { sort: defaultSort, issues }
     }
     checkSortKeys(keys, scope, issues)
-    return { sort: withTieBreak(keys, id, options.idParts), issues }
+    return { sort: withTieBreak(keys, identity), issues }
   }
 
   return (parameters, issues, filters) => {

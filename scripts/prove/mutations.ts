@@ -258,7 +258,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     'else if (end > 0 && end < limit)',
     'else if (end < 0)',
   ]),
-  totals: breaking(LIST, ["typeof total === 'string' ? total : 'exact'", "'exact'"]),
+  totals: breaking(LIST, ['preferences.count ?? target.collection.total', "'exact'"]),
   '`ETag`': breaking(
     CONDITIONAL,
     ['tags.map(({ weak, opaque }) => ({ weak, opaque: parseVersionTag(opaque) }))', 'tags'],

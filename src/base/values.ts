@@ -43,7 +43,10 @@ export function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Copies a JSON value at every depth. */
+/**
+ * Copies a JSON value at every depth. `structuredClone` takes seven times as long, which a create with a hook shows
+ * (`npx tsx bench/added.ts`).
+ */
 export function cloneJson<Value extends Json>(value: Value): Value
 export function cloneJson(value: Json): Json {
   if (Array.isArray(value)) return value.map(cloneJson)

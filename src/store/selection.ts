@@ -337,12 +337,13 @@ export function keyComparer(
 /**
  * Ends a sort with the id, so that no two items are equal in it; keys after an id are dropped. The id
  * takes the direction of the key before it: one index then serves the sort both ways.
- * @param parts the fields of which the id is made, which sort in its place.
  */
 export function withTieBreak(
   sort: readonly SortKey[],
-  id: string,
-  parts: readonly string[] = [id],
+  {
+    name: id,
+    parts = [id],
+  }: { readonly name: string; readonly parts?: readonly string[] | undefined },
 ): SortKey[] {
   const keys = new Map<string, SortKey>()
   let descending = false

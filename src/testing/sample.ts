@@ -139,7 +139,7 @@ export async function fill(store: Store): Promise<[Stored, Stored, Stored, ...St
 
 /** Sort keys as a request writes them, `-price,name`; the id is added. */
 export function by(sort = ''): SortKey[] {
-  return withTieBreak(parseSort(sort), 'id')
+  return withTieBreak(parseSort(sort), { name: 'id' })
 }
 
 export function filter(path: string, operator: Operator, ...values: Scalar[]): Filter {

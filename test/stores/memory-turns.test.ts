@@ -47,7 +47,7 @@ async function filled(): Promise<Store> {
   return store
 }
 
-const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
+const by = (sort: string) => withTieBreak(parseSort(sort), { name: 'id' })
 
 async function readAll(store: Store, where: readonly Filter[] = []): Promise<Stored[]> {
   const { items } = await store.list({ where, sort: [] }, { limit: COUNT + 1, offset: 0 }, 'none')

@@ -33,7 +33,7 @@ const SHAPE: Shape = {
   indexes: [['color'], ['price'], ['color', 'price']],
 }
 const COLORS = ['red', 'green', 'blue', 'white', 'black', 'grey', 'pink', 'gold', 'cyan', 'lime']
-const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
+const by = (sort: string) => withTieBreak(parseSort(sort), { name: 'id' })
 const is = (path: string, operator: Operator, ...values: Scalar[]): Filter => ({
   path: [path],
   operator,

@@ -53,7 +53,7 @@ export const SHAPE: Shape = {
   search: ['note', 'model.name'],
 }
 
-export const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
+export const by = (sort: string) => withTieBreak(parseSort(sort), { name: 'id' })
 export const is = (path: string, operator: Operator, ...values: Scalar[]): Filter => ({
   path: path.split('.'),
   operator,

@@ -77,14 +77,15 @@ export function compileTrash(
   )
   requireDeletionField(name, fields, date, 'date-time')
   if (deletion !== undefined) requireDeletionField(name, fields, deletion, 'string')
-  for (const taken of [TRASH, RESTORE, ...(lease === undefined ? [] : ['lease'])]) {
-    assertValid(
-      !Object.hasOwn(actions, taken) && taken !== 'lease',
-      taken === 'lease'
-        ? `${name}: lease cannot be combined with trash. A job that is done deletes its item: leave trash out`
-        : `${name}: with trash an action may not be called "${taken}". Rename the action`,
-    )
-  }
+  assertValid(
+    lease === undefined,
+    `${name}: lease cannot be combined with trash. A job that is done deletes its item: leave trash out`,
+  )
+  const taken = [TRASH, RESTORE].find(each => Object.hasOwn(actions, each))
+  assertValid(
+    taken === undefined,
+    `${name}: with trash an action may not be called "${taken}". Rename the action`,
+  )
   const blob = listBlobFields(fields).find(each => each === RESTORE)
   assertValid(!blob, `${name}: with trash no file may be called "${RESTORE}". Rename the property`)
   return trash

@@ -61,8 +61,10 @@ export interface CollectionDefinition {
   readonly itemName: string
   readonly defaultLimit: number
   readonly maxLimit: number
-  /** How lists are counted, or the largest total that they state. */
-  readonly total: TotalMode | { readonly exactUpTo: number }
+  /** How lists are counted, unless the client asks otherwise. */
+  readonly total: TotalMode
+  /** The largest total that lists state, unless the client asks for it; absent: any. */
+  readonly exactUpTo: number | undefined
   /** Whether its lists may be followed. */
   readonly live: boolean
   readonly cacheControl: string

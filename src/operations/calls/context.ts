@@ -111,6 +111,7 @@ export class CallContext implements ListOptions {
   /** Whether its result may reach a client. */
   forClient: boolean
   target: RouteTarget | undefined
+  /** The effective method. */
   method: string
   /** The name of the operation or action, once it is known. */
   operation = ''
@@ -223,8 +224,7 @@ export class CallContext implements ListOptions {
     const { target, preferences, operation, inProcess, api } = this
     if (!target || target.kind === 'root' || operation === 'count') return undefined
     const isExact = inProcess || preferences.count !== undefined || api.dialects.length > 0
-    const { total } = target.collection
-    return isExact || typeof total === 'string' ? undefined : total.exactUpTo
+    return isExact ? undefined : target.collection.exactUpTo
   }
 
   /** The absolute address of a target. */
@@ -286,6 +286,7 @@ export type OperationContext = Readonly<CallContext> & { readonly target: Collec
  */
 export interface Step {
   (context: RequestContext): Awaitable<readonly Step[] | undefined> | Awaitable<void>
+  /** The statuses that it may end in. */
   readonly statuses?: readonly number[]
 }
 
@@ -301,6 +302,7 @@ export class RequestContext extends CallContext {
   version: VersionDefinition | undefined
   /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
+  /** The headers that state the rate limits. */
   limitHeaders: HeaderList | undefined
   /** Whether the request was counted for rate limits. */
   counted = false

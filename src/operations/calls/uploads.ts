@@ -135,7 +135,7 @@ export async function sweepBlobs(
     const { store, shape, contents } = findCollectionDefinition(collection)
     const everything = {
       where: [],
-      sort: withTieBreak([], shape.identity.name, shape.identity.parts),
+      sort: withTieBreak([], shape.identity),
     }
     for await (const batch of store.stream(everything))
       for (const { item } of batch)

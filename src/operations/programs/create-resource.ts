@@ -56,7 +56,9 @@ export function createResource(scope: CallScope, wanted: NamedCollection): Resou
   }
   const tracked = transaction ? trackCalls(calls, collection.name, transaction.calls) : calls
   const trash = findTrash(collection)
-  return trash ? { ...tracked, ...{ trash: openTrash({ ...scope, version }, trash) } } : tracked
+  return trash
+    ? Object.assign(tracked, { trash: openTrash({ ...scope, version }, trash) })
+    : tracked
 }
 
 /** Creates the calls of a trash for programs. */

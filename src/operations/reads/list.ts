@@ -209,7 +209,5 @@ function allowedMode(
 /** Chooses how the total of a list is counted. */
 export function chooseTotalMode(context: OperationContext, query: ParsedQuery): TotalMode {
   const { preferences, target } = context
-  const { total } = target.collection
-  const own = typeof total === 'string' ? total : 'exact'
-  return allowedMode(context, preferences.count ?? own, query)
+  return allowedMode(context, preferences.count ?? target.collection.total, query)
 }

@@ -190,7 +190,7 @@ async function findMatching(
   const max = Math.min(api.limits.affected, preferences['max-affected'] ?? Number.POSITIVE_INFINITY)
   const limit = Math.max(1, max)
   const store = call.storeOf(target.collection)
-  const byId = { ...selection, sort: withTieBreak([], shape.identity.name, shape.identity.parts) }
+  const byId = { ...selection, sort: withTieBreak([], shape.identity) }
   const slice = { limit, offset: 0 }
   const { items, more } = await store.list(byId, slice, 'none', call.listOptions)
   if (more && items.length < limit) {

@@ -145,7 +145,7 @@ function* listReferrers(items: readonly Doomed[], onDelete: Child['onDelete']) {
     const ids = items.flatMap(({ collection, id }) => (collection === parent ? [id] : []))
     for (const { collection: child, field, onDelete: declared } of parent.children) {
       if (declared !== onDelete) continue
-      const sort = withTieBreak([], child.shape.identity.name, child.shape.identity.parts)
+      const sort = withTieBreak([], child.shape.identity)
       for (let at = 0; at < ids.length; at += MAX_SET) {
         const values = ids.slice(at, at + MAX_SET)
         const where = [{ path: [field], operator: 'in', values } as const]

@@ -44,7 +44,7 @@ export async function retryIfNamed(
 async function findByKey(call: OperationContext, key: Key): Promise<Stored | undefined> {
   const where = [...buildReachFilters(call), ...key]
   const { collection } = call.target
-  const sort = withTieBreak([], collection.shape.identity.name, collection.shape.identity.parts)
+  const sort = withTieBreak([], collection.shape.identity)
   const page = await call.storeOf(collection).list({ where, sort }, ONE, 'none', call.listOptions)
   return page.items[0]
 }

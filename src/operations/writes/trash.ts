@@ -136,7 +136,7 @@ async function restoreBelow(write: Write, all: Restored[], deletion: string): Pr
         if (onDelete !== 'cascade' || trash?.deletion === undefined) continue
         const store = call.storeOf(trash.deleted, transaction)
         const own = { path: [trash.deletion], operator: 'in', values: [deletion] } as const
-        const sort = withTieBreak([], child.shape.identity.name)
+        const sort = withTieBreak([], child.shape.identity)
         for (let at = 0; at < ids.length; at += MAX_SET) {
           const values = ids.slice(at, at + MAX_SET)
           const where = [own, { path: [field], operator: 'in', values } as const]
