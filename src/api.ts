@@ -283,7 +283,7 @@ export function defineApi(options: object): unknown {
       await Promise.all(chosen.map(warnOfUnaddressed))
     },
     close: async () => {
-      runtime.closing.abort()
+      for (const end of runtime.onClose) end()
       await Promise.all([...stores].map(store => store.close()))
     },
   }

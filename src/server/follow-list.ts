@@ -81,7 +81,7 @@ async function followList(requested: RequestContext): Promise<void> {
 const findStreams = memoize(async (runtime: Runtime) => {
   const { LiveStreams } = await import('../live/streams.ts')
   const streams = new LiveStreams(runtime.api.limits.watchers)
-  runtime.closing.signal.addEventListener('abort', () => streams.end())
+  runtime.onClose.add(() => streams.end())
   return streams
 })
 

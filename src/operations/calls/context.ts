@@ -40,8 +40,8 @@ export interface Runtime {
   readonly api: ApiDefinition
   readonly router: Router
   readonly workload: Workload
-  /** Aborted when the api closes: streams end then. */
-  readonly closing: AbortController
+  /** Called when the api closes: streams end then. */
+  readonly onClose: Set<() => void>
   /** What prints pages, where the api has them. */
   readonly pages: Pages | undefined
   /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */

@@ -30,7 +30,6 @@ export function createHandlers(
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const answerTried: AnswerRequest = context => answer(runtime, context)
   const lifetime = { ends: false }
-  let closing: AbortController | undefined
   const documents = new Map([
     ...compileDocuments(api, pages, answerTried, lifetime),
     ...compileBatches(api),
@@ -46,11 +45,7 @@ export function createHandlers(
     api,
     router,
     workload: createWorkload(api.limits),
-    // Made when a stream needs it: some platforms cannot make one while a module is loaded.
-    get closing() {
-      closing ??= new AbortController()
-      return closing
-    },
+    onClose: new Set(),
     pages,
     createResource,
     runTransaction,
