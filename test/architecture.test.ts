@@ -154,6 +154,16 @@ test('only steps of a request fill in its context', () => {
 /** Errors of a call have the names of those in process: the client imports no code of the server. */
 const TWINS = ['ConflictError', 'HttpError']
 
+test('requests reach items by the part of a store that is the collection, not past its trash', () => {
+  const raw = files.filter(
+    ({ path, text }) =>
+      /^(?:operations|server|live|html)\//.test(path) &&
+      // `write.store` is that part.
+      /(?<!\bwrite)\.store\s*\.(?:find|list|listEach|count|countBy|stream|write)\(/.test(text),
+  )
+  expect(raw.map(({ path }) => path)).toEqual([])
+})
+
 test('a type name has one meaning', () => {
   const own = files.filter(({ path }) => !path.startsWith('testing/'))
   const doubled = findDoubledTypes(own)
