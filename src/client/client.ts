@@ -112,10 +112,10 @@ export function createClient<A, V extends ApiVersion<A> = ApiVersion<A>>(
     ids = {},
     cache = 100,
     ...rest
-  }: PlainClientOptions = options ?? {}
+  }: PlainClientOptions = Object(options)
   // A browser has a URL of its own, and what a `fetch` of yours makes of a relative one is not known.
-  const page: { readonly href: string } | undefined = Reflect.get(globalThis, 'location')
-  if (!url || !(rest.fetch || URL.canParse(url, page?.href)))
+  const { location } = globalThis as { readonly location?: { readonly href: string } } // the types of Node lack it
+  if (!url || !(rest.fetch || URL.canParse(url, location?.href)))
     throw new TypeError(`createClient needs a whole URL, such as https://api.example, not ${url}`)
   const root = url.replace(/\/$/, '') + (version ? `/v${version}` : '')
   return createResources({

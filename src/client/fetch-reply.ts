@@ -72,7 +72,8 @@ export function createFetchReply({
     }
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
     const { errors } = Object(value)
-    const areErrors = Array.isArray(errors) && errors.every(each => each?.message)
+    // JSON has no function: `every` is that of a list.
+    const areErrors = errors?.every?.((each?: { readonly message?: unknown }) => each?.message)
     throw areErrors ? new HttpError({ status, errors, headers }) : notAnAnswer(response)
   }
   return fetchReply
@@ -83,11 +84,8 @@ async function toAnswer<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw error instanceof HttpError
-      ? error
-      : new ConnectionError(
-          `: ${Object(Object(error).cause).message || Object(error).message}`,
-          error,
-        )
+    if (error instanceof HttpError) throw error
+    const thrown = error as { readonly message?: unknown; readonly cause?: typeof thrown } | null // with any properties
+    throw new ConnectionError(`: ${thrown?.cause?.message || thrown?.message}`, error)
   }
 }

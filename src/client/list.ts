@@ -45,25 +45,25 @@ export function createList<T>(
     const received = await read(query, inner, walks ? NO_TOTAL : undefined, walks)
     const { value, headers } = received
     const total = headers.get('x-result-count')
-    const follow = async (relation: string) => {
-      const link = findLink(headers, relation)
-      if (link === undefined) return undefined
-      // It might never end.
-      if (relation === 'next' && (link === query || value.length === 0)) throw notAnAnswer(received)
-      return readPage(link, inner, walks)
-    }
     const next = new URLSearchParams(findLink(headers, 'next'))
     const page = {
       items: value,
-      total: total ? Number(total) : undefined,
+      total: total ? +total : undefined,
       // Some lists go on by `offset`.
       cursor: next.get('cursor') ?? next.get('offset') ?? undefined,
     }
     // A copy has no functions, and what sends a page elsewhere takes plain objects alone.
-    return Object.defineProperties(page, {
-      next: { value: () => follow('next') },
-      previous: { value: () => follow('previous') },
-    }) as Page<T> // just now it got the rest
+    for (const relation of ['next', 'previous'])
+      Object.defineProperty(page, relation, {
+        async value() {
+          const link = findLink(headers, relation)
+          if (link === undefined) return undefined
+          // It might never end.
+          if (relation === 'next' && (!value.length || link === query)) throw notAnAnswer(received)
+          return readPage(link, inner, walks)
+        },
+      })
+    return page as Page<T> // just now it got the rest
   }
 
   async function* walk(): AsyncGenerator<T, void> {

@@ -53,7 +53,7 @@ export function printPath(target: unknown, { name, id }: CollectionPlace): strin
   // A URL cannot have the segments `.` and `..`, escaped or not.
   if (typeof value === 'number' || (typeof value === 'string' && !/^\.{0,2}$/.test(value))) {
     // A dot would begin the extension of a format.
-    return `${name}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
+    return `${name}/${encodeURIComponent(value).replace(/\./g, '%2E')}`
   }
   throw new TypeError(
     `${name}: the ${id} must be a number or a string that a URL can have, not ${JSON.stringify(value)}`,

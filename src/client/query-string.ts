@@ -4,7 +4,6 @@
 const OPERATORS = /^(eq|ne|n?in|[gl]te?|like|prefix|exists)$/
 const GROUPS = /^(or|and|not)$/
 const PARAMETERS = /^(sort|fields|include|limit|offset|cursor|until|since(_id)?|max_id)$/
-const NAMED = /^(by|sum|avg|min|max)$/
 
 /** What a list is of: the name of the collection. */
 interface Listed {
@@ -32,7 +31,7 @@ export function printQuery(
 
   const notFilter = (path: string, value: unknown) =>
     new TypeError(
-      `${listed?.name}: ${path} must be a string, number, boolean, date, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
+      `${listed?.name}: ${path} must be a value, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
     )
 
   const addGroup = (name: string, value: unknown): void => {
@@ -40,23 +39,18 @@ export function printQuery(
     groups = groups && name in groups ? { and: [groups, group] } : { ...groups, ...group }
   }
 
-  const add = (path: string, name: string, operator: string, value: unknown): void => {
+  const add = (path: string, name: string, operator: string, value: unknown) => {
     const key = operator === 'eq' ? name : `${name}[${operator}]`
     const values = [value].flat().map(toPlain)
     if (listed) {
-      const filter = path + operator
-      // A repeated parameter would mean either value.
-      if (seen.has(filter))
-        throw new TypeError(
-          `${listed.name}: the filter ${path} is given twice. Write { and: [{ … }, { … }] }`,
-        )
-      seen.add(filter)
       for (const each of values)
         if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(path, each)
-      // Only `where` says a list of no values.
-      if (values.length === 0) addGroup(path, { [operator]: values })
+      // Only `where` says a list of no values, and a filter that is given twice: a repeated parameter would mean either.
+      const filter = path + operator
+      if (!values.length || seen.has(filter)) return addGroup(path, { [operator]: value })
+      seen.add(filter)
     }
-    if (values.length > 0 && operator.endsWith('in'))
+    if (operator.endsWith('in'))
       parameters.append(key, values.map(each => `${each}`.replace(/[\\,]/g, '\\$&')).join())
     else for (const each of values) parameters.append(key, `${each}`)
   }
@@ -66,7 +60,7 @@ export function printQuery(
     const isCondition = listed && entries.every(([key]) => OPERATORS.test(key))
     const name = isReserved ? `filter[${path}]` : path
     // An object without keys is a date, or no filter.
-    if (entries.length === 0) add(path, name, 'eq', value)
+    if (!entries.length) add(path, name, 'eq', value)
     for (const [key, each] of entries)
       if (isCondition) add(path, name, key, each)
       else walk(`${path}.${key}`, each, isReserved)
@@ -82,9 +76,9 @@ export function printQuery(
       listed &&
       (PARAMETERS.test(name) ||
         // Beside a filter of a field with such a name.
-        (counts && 'by' in query && NAMED.test(name) && !isObject(value)))
+        (counts && 'by' in query && /^(by|sum|avg|min|max)$/.test(name) && !isObject(value)))
     if (listed && name === 'where')
-      for (const [field, each] of Object.entries(value ?? {})) filter(field, each, true)
+      for (const [field, each] of Object.entries(Object(value))) filter(field, each, true)
     else if (!isParameter) filter(name, value)
     else if (value !== undefined)
       parameters.set(
@@ -92,7 +86,7 @@ export function printQuery(
         String(toPlain(value)),
       )
   }
-  if (listed && groups)
+  if (groups)
     parameters.set(
       'where',
       JSON.stringify(groups, (name, value) => {
@@ -106,15 +100,12 @@ export function printQuery(
 }
 
 /** Whether filters have groups: only `where` says those. The server knows whether it is a field of such a name. */
-function hasGroups(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    Object.entries(value).some(([name, each]) => GROUPS.test(name) || hasGroups(each))
-  )
-}
+const hasGroups = (value: unknown): boolean =>
+  isObject(value) &&
+  Object.entries(value).some(([name, each]) => GROUPS.test(name) || hasGroups(each))
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return Object(value) === value && !Array.isArray(value)
+  return !Array.isArray(value) && Object(value) === value
 }
 
 /** Prints a date as its ISO text, as JSON does; other values stay, an invalid date too. */

@@ -7,7 +7,7 @@ import { toPlain } from './send.ts'
 import { versionOf } from './versions.ts'
 import { createWrites, foreignObject } from './writes.ts'
 
-const OPTIONS = /^(signal|ifMatch|unconditional|principal|dryRun|version|headers)$/
+const OPTIONS = /^(signal|ifMatch|unconditional|dryRun|version|headers)$/
 
 /** Creates the resources of a client. The types name the collections; the server answers any other name with 404. */
 export function createResources<C extends object>(state: ClientState): C {
@@ -70,8 +70,7 @@ export function createProxy<T extends object>(known: object, make: (name: string
   return new Proxy(known, {
     get(made: Record<PropertyKey, unknown>, name) {
       // A promise would call `then`, and `JSON.stringify` `toJSON`.
-      if (typeof name !== 'symbol' && name !== 'then' && name !== 'toJSON')
-        made[name] ??= make(name)
+      if (typeof name === 'string' && !/^(then|toJSON)$/.test(name)) made[name] ??= make(name)
       return made[name]
     },
   }) as T // no type says what a proxy makes

@@ -41,9 +41,6 @@ export interface SendDetails {
   readonly through?: FetchOptions['fetch']
 }
 
-/** The status and the type of errors after which a request is sent again. With 409 the first one of its key still runs. */
-const TEMPORARY = /^(408|409 idempotency_key|429|50[234])/
-
 /** @param path from the root of the api on. */
 export type Send = (method: string, path: string, details?: SendDetails) => Promise<Reply>
 
@@ -88,7 +85,8 @@ export function createSend(
         const start = (signal: AbortSignal) =>
           fetchReply(
             url,
-            { method, headers: all, body: text ?? null, redirect: 'manual', signal },
+            // Types alone tell a body that is undefined from one that is absent.
+            { method, headers: all, body: text as string, redirect: 'manual', signal },
             isRead,
             through,
           )
@@ -174,7 +172,7 @@ function share(
   running.set(key, read)
   read.waiting++
   signal.addEventListener('abort', () => {
-    if (--read.waiting === 0) {
+    if (!--read.waiting) {
       end()
       read.controller.abort(signal.reason)
     }
@@ -185,12 +183,12 @@ function share(
 /** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
 function findWait(error: unknown): number {
   if (error instanceof ConnectionError) return 0
-  if (error instanceof HttpError) {
-    const { status, errors, headers } = error
-    if (TEMPORARY.test(`${status} ${errors[0]?.type}`)) {
-      const after = headers.get('retry-after') ?? ''
-      return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
-    }
-  }
-  return Infinity
+  if (
+    !(error instanceof HttpError) ||
+    // With 409 the first request of its key still runs.
+    !/^(408|409 idempotency_key|429|50[234])/.test(`${error.status} ${error.errors[0]?.type}`)
+  )
+    return Infinity
+  const after = `${error.headers.get('retry-after')}`
+  return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
 }

@@ -38,7 +38,7 @@ const linked = new WeakMap<AbortSignal, Set<AbortController>>()
 export function link(signal: AbortSignal | undefined) {
   signal?.throwIfAborted()
   const controller = new AbortController()
-  const all = (signal && linked.get(signal)) ?? new Set()
+  const all = linked.get(signal as AbortSignal) ?? new Set() // it has nothing by `undefined`
   all.add(controller)
   if (signal && !linked.has(signal)) {
     linked.set(signal, all)

@@ -40,10 +40,9 @@ export function createWrites(
   const { name } = place
 
   /** Finds the entity tag for the condition of a write; of an item that has changed one that no item has. */
-  async function findTag(target: unknown, options: WriteOptions): Promise<string | undefined> {
-    const { ifMatch, unconditional } = options
-    if (ifMatch || unconditional) return ifMatch
-    const version = options.version ?? versionOf(Object(target))
+  const findTag = async (target: unknown, options: WriteOptions): Promise<string | undefined> => {
+    if (options.ifMatch || options.unconditional) return options.ifMatch
+    const version = options.version ?? versionOf(target as object) // of an id it knows none
     if (version === undefined) {
       if (isObject(target)) throw foreignObject(name)
       return undefined
@@ -88,11 +87,11 @@ export function createWrites(
     }
   }
 
-  async function change(
+  const change = async (
     target: unknown,
     decide: (item: UntypedItem) => unknown,
     options: CallOptions = {},
-  ) {
+  ) => {
     for (let count = 1; ; count++) {
       const item = await read(target, options)
       const body = await decide(item)
@@ -121,11 +120,10 @@ export function createWrites(
 }
 
 /** Creates the error for a copy, and for an item of another library. */
-export function foreignObject(name: string): TypeError {
-  return new TypeError(
-    `client.${name} did not return this object. Pass the object itself, or a copy with { version: versionOf(it) }`,
+export const foreignObject = (name: string): TypeError =>
+  new TypeError(
+    `client.${name}: pass an item that it returned, or a copy with { version: versionOf(it) }`,
   )
-}
 
 /** Converts a value with files to a form; its other properties are texts of JSON. */
 function toBody(value: unknown): unknown {

@@ -294,7 +294,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars did not return this object. Pass the object itself, or a copy with { version: versionOf(it) }',
+      'client.cars: pass an item that it returned, or a copy with { version: versionOf(it) }',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)

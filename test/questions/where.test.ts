@@ -163,7 +163,7 @@ test('a program gets the same, and a TypeError for what is no filter', async () 
   expect(await resource.count({ and: many.slice(1) })).toBe(3)
 })
 
-test('one filter written twice must hold twice; the client cannot send it so, and says how', async () => {
+test('one filter written twice must hold twice, in process and from a client', async () => {
   const { api, resource } = await filled()
   const client = createClient<typeof api>('http://localhost', {
     fetch: (url, init) => api.fetch(new Request(url, init)),
@@ -174,11 +174,9 @@ test('one filter written twice must hold twice; the client cannot send it so, an
     [{ color: 'red', where: { color: 'red' } }, 'A'],
     [{ color: 'red', where: { color: 'blue' } }, ''],
   ]
-  for (const [query, expected] of twice)
+  for (const [query, expected] of twice) {
     expect(codes(await resource.list(query).toArray())).toBe(expected)
-  for (const [query] of twice.slice(1)) {
-    const message = 'is given twice. Write { and: [{ … }, { … }] }'
-    await expect(client.cars.count(query)).rejects.toThrow(message)
+    expect(codes(await client.cars.list(query).toArray())).toBe(expected)
   }
 })
 

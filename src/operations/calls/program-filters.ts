@@ -93,7 +93,7 @@ function toPlainFilter(name: string, value: unknown, above: string): unknown {
   // An object without keys, such as a `Set`, must not match everything.
   if (isObject(plain) && Object.keys(plain).length > 0) return toPlainFilters(plain, `${where}.`)
   throw new TypeError(
-    `${where} must be a string, number, boolean, date, list or object of filters, not ${String(wrong ?? plain)}. Leave it out, or write { exists: false }`,
+    `${where} must be a value, list or object of filters, not ${String(wrong ?? plain)}. Leave it out, or write { exists: false }`,
   )
 }
 
