@@ -88,7 +88,8 @@ export const SEARCH = 'search'
 export const DOWNLOAD = 'download'
 
 interface CompiledRoute<Compiled> extends Route {
-  readonly regexp: RegExp
+  /** Absent where the pattern is the path. */
+  readonly regexp: RegExp | undefined
   /** Absent until the first request: a program defines all routes at its start, and may use few of them. */
   compiled: Compiled | undefined
 }
@@ -100,23 +101,19 @@ export function buildRouter<Compiled>(
 ): Router<Compiled> {
   const versions = new Set(api.versions.map(({ name }) => name).filter(name => name !== ''))
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
-  /** Paths without parameters, which win over ids. */
-  const fixedRoutes = new Map<string, CompiledRoute<Compiled>>()
-  /** The others by the head of their path, then by its number of slashes: few routes that can match. */
-  const otherRoutes = new Map<string, CompiledRoute<Compiled>[][]>()
-  for (const route of listRoutes(api.versions)) {
+  /** By the head of their path, then by its number of slashes: few routes that can match. */
+  const routes = new Map<string, CompiledRoute<Compiled>[][]>()
+  const listed = [...listRoutes(api.versions)]
+  // Paths without parameters win over ids.
+  for (const route of [...listed.filter(isFixed), ...listed.filter(each => !isFixed(each))]) {
     const { pattern } = route
-    const { regexp } = pathToRegexp(pattern, MATCHING)
-    const compiled: CompiledRoute<Compiled> = { ...route, regexp, compiled: undefined }
-    if (!pattern.includes(':')) fixedRoutes.set(pattern, compiled)
-    else {
-      const head = headOf(pattern, versions)
-      const bySlashes = otherRoutes.get(head) ?? []
-      otherRoutes.set(head, bySlashes)
-      const slashes = countSlashes(pattern)
-      bySlashes[slashes] ??= []
-      bySlashes[slashes].push(compiled)
-    }
+    const regexp = isFixed(route) ? undefined : pathToRegexp(pattern, MATCHING).regexp
+    const head = headOf(pattern, versions)
+    const bySlashes = routes.get(head) ?? []
+    routes.set(head, bySlashes)
+    const slashes = countSlashes(pattern)
+    bySlashes[slashes] ??= []
+    bySlashes[slashes].push({ ...route, regexp, compiled: undefined })
   }
 
   return {
@@ -126,15 +123,12 @@ export function buildRouter<Compiled>(
       const extension = findExtension(raw, extensions)
       const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
       const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
-      const fixed = fixedRoutes.get(canonical)
-      const candidates = fixed
-        ? [fixed]
-        : otherRoutes.get(headOf(canonical, versions))?.[countSlashes(canonical)]
+      const candidates = routes.get(headOf(canonical, versions))?.[countSlashes(canonical)]
       for (const route of candidates ?? []) {
         const { pattern, methods, regexp } = route
         // The bytes of a property have no other format.
         if (extension !== undefined && route.target.kind === 'blob') continue
-        const found = regexp.exec(canonical)
+        const found = regexp ? regexp.exec(canonical) : canonical === pattern && NO_IDS
         // The id is the last parameter, its parent the one before.
         const target = found && route.resolve(found.at(-1), found[1])
         if (!target) continue
@@ -146,6 +140,10 @@ export function buildRouter<Compiled>(
     extensionOf: path => findExtension(path.endsWith('/') ? path.slice(0, -1) : path, extensions),
   }
 }
+
+const NO_IDS: readonly string[] = []
+
+const isFixed = ({ pattern }: Route) => !pattern.includes(':')
 
 const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
 

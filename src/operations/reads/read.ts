@@ -22,6 +22,7 @@ import { INCLUDE, printInclude } from '../../query/include.ts'
 import { type RequestedParts, readSelected, takesInclude } from '../../query/selected.ts'
 import { CACHE_BUSTER } from '../../query.ts'
 import { type BlobRecord, findBlobRecord } from '../../schema/blob.ts'
+import type { PrintedStored } from '../../store/printed.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../calls/context.ts'
 import { requireItem } from '../calls/items.ts'
@@ -115,7 +116,7 @@ async function buildNestedResult(
 
 /** Builds the validators of an item: of its version, its format and the selected fields. */
 export function itemValidators(
-  stored: Stored,
+  stored: PrintedStored,
   variant: string,
   fields?: readonly Path[],
 ): Validators {
@@ -133,10 +134,14 @@ function selectedVariant(variant: string, fields: readonly Path[] | undefined): 
 const WITHHELD_MS = 2000
 
 /** Returns the date for `Last-Modified`; none soon after the change, which another may follow in its second (RFC 9110 §8.8.2.2). */
-function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
+function lastModifiedOf({ updatedAt, printed }: Dated): number | undefined {
   if (updatedAt === undefined) return undefined
+  // One that was sent has been late enough before.
+  if (printed?.lastModified !== undefined) return updatedAt
   return updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined
 }
+
+type Dated = Pick<PrintedStored, 'updatedAt' | 'printed'>
 
 /** Headers of every download: a browser must not run what was uploaded, nor guess its type. */
 const INERT: HeaderList = [
