@@ -110,7 +110,9 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   }
   const date = (text: string | undefined) => (text === undefined ? undefined : parseHttpDate(text))
   const ifMatch = tags('if-match', headers['if-match'], true)
-  const ifNoneMatch = tags('if-none-match', headers['if-none-match'], !reads)
+  const ifNoneMatch =
+    (reads && findOnlyTag(headers['if-none-match'])) ||
+    tags('if-none-match', headers['if-none-match'], !reads)
   throwIfAny(issues)
   // Beside `If-None-Match` the date is ignored (§13.1.3).
   const hasTags = headers['if-none-match'] !== undefined
@@ -118,6 +120,12 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   const ifUnmodifiedSince = date(headers['if-unmodified-since'])
   const ifRange = parseIfRange(headers['if-range'])
   return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
+}
+
+/** Finds the only, strong tag of a read, as most caches send it. Here a malformed one need not be told from one that is not current. */
+function findOnlyTag(text: string | undefined): EntityTags | undefined {
+  if (!text?.startsWith('"') || text.indexOf('"', 1) !== text.length - 1) return undefined
+  return [{ weak: false, opaque: text.slice(1, -1) }]
 }
 
 function hasConditions(headers: RequestHeaders): boolean {
