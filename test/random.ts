@@ -17,3 +17,9 @@ export function seeded(seed = SEED): () => number {
     return state / 0x80000000
   }
 }
+
+/** Draws whole numbers below a bound, the same for the same seed. */
+export function drawer(seed = SEED): (below: number) => number {
+  const random = seeded(seed)
+  return below => Math.floor(random() * below)
+}

@@ -40,7 +40,9 @@ export async function openDesk(address: string) {
       customer_id: z.string(),
       status: z.enum(['open', 'waiting', 'closed']).default('open'),
       note: z.string().default('secret'),
+      deleted_at: z.iso.datetime().optional(),
     }),
+    trash: 'deleted_at',
     store: sqlStore({ db, create: true, changes: true }),
     live: true,
     operations: ['list', 'read', 'create', 'replace', 'patch', 'delete', 'patchMany'],
@@ -52,7 +54,8 @@ export async function openDesk(address: string) {
       return id === 'agent' ? { tenant_id: tenant } : { tenant_id: tenant, customer_id: id }
     },
   })
-  return { api: defineApi({ collections: { tickets }, schemes: [scheme], onError() {} }), db }
+  const api = defineApi({ collections: { tickets }, schemes: [scheme], batch: true, onError() {} })
+  return { api, db }
 }
 
 const { DESK, PORT } = process.env

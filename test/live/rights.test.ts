@@ -9,7 +9,7 @@ import {
   type Principal,
   type Scheme,
 } from '../../src/index.ts'
-import { runs, SEED } from '../random.ts'
+import { drawer, runs } from '../random.ts'
 import { Board } from './events.ts'
 
 // The checks of rights, which come each 30 s, and nothing else.
@@ -101,11 +101,7 @@ test('each principal follows its own items, with its own properties', async () =
   const boards = new Map<string, Board>()
   for (const token of ['agent', 'other', 'customer'])
     boards.set(token, (await follow(token, '?status[nin]=closed')).board)
-  let state = SEED
-  const draw = (below: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    return Math.floor((state / 2 ** 31) * below)
-  }
+  const draw = drawer()
   const pick = <T>(...values: T[]) => values[draw(values.length)] as T
   const ids: number[] = []
   for (let step = 0; step < runs(300); step++) {
