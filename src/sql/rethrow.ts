@@ -19,7 +19,10 @@ export function rethrow(error: unknown, table: Told | undefined): never {
   const cause = { cause: error }
   switch (failure?.kind) {
     case 'conflict':
-      throw new ReferenceConflictError(cause)
+      throw new ReferenceConflictError({
+        ...cause,
+        fields: mapping.findFields(undefined, failure.columns),
+      })
     case 'refused':
       throw new RefusedError(failure.status, [], {
         ...cause,

@@ -58,11 +58,30 @@ export class UniqueError extends ChangeError {
   }
 }
 
-/** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
+interface ReferenceConflictOptions extends ChangeErrorOptions {
+  /** The dotted paths of the values that refer to something that is not there, if the store knows them. */
+  readonly fields?: readonly string[]
+}
+
+/**
+ * Thrown by a store for a change that its other contents forbid, such as a foreign key. With `fields` it is a 400
+ * `unknown_reference`.
+ */
 export class ReferenceConflictError extends ChangeError {
-  constructor(options?: ChangeErrorOptions) {
-    const message = 'Something refers to this, or this refers to something that is not there'
-    super(409, [{ message, type: 'conflict' }], options)
+  constructor({ fields = [], ...options }: ReferenceConflictOptions = {}) {
+    const [status, message, type] =
+      fields.length > 0
+        ? ([
+            400,
+            `${fields.join(' and ')} must refer to what is there`,
+            'unknown_reference',
+          ] as const)
+        : ([
+            409,
+            'Something refers to this, or this refers to something that is not there',
+            'conflict',
+          ] as const)
+    super(status, listIssues(message, fields, type), options)
   }
 }
 

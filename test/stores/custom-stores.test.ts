@@ -64,6 +64,12 @@ describe('a store that refuses', () => {
       [{ message: expect.stringContaining('A value') }],
     ],
     ['what others refer to', new ReferenceConflictError(), 409, [{ type: 'conflict' }]],
+    [
+      'what refers to nothing',
+      new ReferenceConflictError({ fields: ['color'] }),
+      400,
+      [{ field: 'color', type: 'unknown_reference' }],
+    ],
     ['to be reached', new UnavailableError('password=x'), 503, [{ type: 'unavailable' }]],
     ['anything', new RangeError('password=x'), 500, [{ type: 'internal' }]],
   ])('%s', async (_, error, status, errors) => {

@@ -283,3 +283,48 @@ describe.each(['PostgreSQL', 'SQLite'] as const)('a column of %s that needs a va
     expect(reported).toMatchObject([{ message: expect.stringContaining('"col"') }])
   })
 })
+
+describe('a key to a table that no collection serves', () => {
+  const made = (more: string) => [
+    'create table TABLE_owners (id integer, day date, primary key (id, day))',
+    `create table TABLE (id integer primary key, name text, owner integer, day date, parent integer references TABLE,
+      foreign key (owner, day) references TABLE_owners ${more})`,
+    "insert into TABLE (id, name, parent) values (1, 'one', null), (2, 'two', 1)",
+  ]
+  const OWNED = z.object({
+    name: z.string().optional(),
+    owner: z.int().optional(),
+    since: z.iso.date().optional(),
+    parent: z.int().optional(),
+  })
+  const open = (more = '') => serve('PostgreSQL', made(more), OWNED, { columns: { since: 'day' } })
+
+  test.each([
+    ['at once', ''],
+    ['at the commit', 'deferrable initially deferred'],
+  ])('names the fields that refer to nothing: %s', async (_, more) => {
+    const { request, reported } = await open(more)
+    const json = { owner: 1, since: '2024-02-28' }
+    for (const [method, path, body] of [
+      ['POST', '/notes', json],
+      ['POST', '/notes', [{ name: 'three' }, json]],
+      ['PATCH', '/notes/1', json],
+      ['PUT', '/notes/1', json],
+      ['PATCH', '/notes?name=one', json],
+    ] as const) {
+      const { status, json: answer } = await request(path, { method, json: body })
+      const errors = ['owner', 'since'].map(field => ({
+        field: expect.stringContaining(field),
+        type: 'unknown_reference',
+      }))
+      expect([method, path, status, answer]).toMatchObject([method, path, 400, { errors }])
+    }
+    expect(reported).toEqual([])
+  })
+
+  test('does not name the id of a row that others refer to', async () => {
+    const { request } = await open()
+    const { status, json } = await request('/notes/1', { method: 'DELETE' })
+    expect([status, json]).toMatchObject([409, { errors: [{ type: 'conflict' }] }])
+  })
+})

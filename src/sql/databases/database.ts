@@ -150,8 +150,8 @@ export type DriverFailure =
       readonly index?: string | undefined
       readonly columns?: readonly string[] | undefined
     }
-  /** A foreign key forbids it. */
-  | { readonly kind: 'conflict' }
+  /** A foreign key forbids it: the columns name no row, or it is not known that they do. */
+  | { readonly kind: 'conflict'; readonly columns?: readonly string[] | undefined }
   /** A policy, a view or a trigger refuses it, with a status of HTTP. */
   | {
       readonly kind: 'refused'

@@ -35,6 +35,9 @@ const STATUS = /^PT([45]\d\d)$/
 /** The functions of the server that say 42501 of a row; others say it of a missing grant. */
 const OF_ROW: ReadonlySet<unknown> = new Set(['ExecWithCheckOptions', 'exec_stmt_raise'])
 
+/** What the server says in English of a key that names no row, and not of a row that a key names. */
+const NOT_PRESENT = /is not present in table/
+
 /** What names no column in an expression: texts and types. */
 const NO_NAMES = /'[^']*'|::[\w ]+/g
 const NAMES = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu
@@ -54,6 +57,8 @@ export function findFailure(error: unknown): DriverFailure | undefined {
     case 'unique':
     case 'excluded':
       return { kind, index: textOf(error, 'constraint'), columns: listKeyColumns(error) }
+    case 'conflict':
+      return { kind, columns: NOT_PRESENT.test(detailOf(error)) ? listKeyColumns(error) : [] }
     case 'missing':
       return { kind, columns: [textOf(error, 'column') ?? []].flat() }
     case 'unstorable': {
@@ -93,12 +98,16 @@ function textOf(error: Error, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+function detailOf(error: Error): string {
+  return textOf(error, 'detail') ?? ''
+}
+
 /**
  * Lists the columns that the key of an error names, within expressions too:
  * `Key (paint, lower("Remark"))=(…) already exists.`
  */
 function listKeyColumns(error: Error): string[] | undefined {
-  const [, key] = /^[^(]*\((.+?)\)=\(/.exec(textOf(error, 'detail') ?? '') ?? []
+  const [, key] = /^[^(]*\((.+?)\)=\(/.exec(detailOf(error)) ?? []
   const names = key?.replaceAll(NO_NAMES, '').match(NAMES)
   return names?.map(name => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
 }
