@@ -5,6 +5,7 @@ export const POSTGRES: Readonly<Record<string, string>> = {
   rentals: `
     create type rating as enum ('G', 'PG', 'PG-13', 'R');
     create domain year as integer check (value between 1901 and 2155);
+    create domain state as text check (value in ('out', 'VALUE'));
     create function touch() returns trigger language plpgsql as $$ begin new.last_update = now(); return new; end $$;
     create table actor (actor_id serial primary key, first_name text not null, last_name varchar(45) not null, last_update timestamptz not null default now());
     create index on actor (last_name);
@@ -29,7 +30,7 @@ export const POSTGRES: Readonly<Record<string, string>> = {
     create unique index on customer (uuid);
     create table inventory (inventory_id serial primary key, film_id int not null references film, store_id int not null references store, last_update timestamptz not null default now());
     create index on inventory (store_id, film_id);
-    create table rental (rental_id serial primary key, rental_date timestamptz not null, inventory_id int not null references inventory, customer_id int not null references customer, return_date timestamptz, staff_id int not null references staff);
+    create table rental (rental_id serial primary key, rental_date timestamptz not null, inventory_id int not null references inventory, customer_id int not null references customer, return_date timestamptz, staff_id int not null references staff, state state);
     create unique index on rental (rental_date, inventory_id, customer_id);
     create table payment (payment_id serial, customer_id int not null references customer, amount numeric(5,2) not null, payment_date timestamptz not null, primary key (payment_date, payment_id)) partition by range (payment_date);
     create table payment_all partition of payment default;

@@ -82,7 +82,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
 }
 
 test(
-  'every collection lists, creates, reads, patches, puts and deletes, and nothing is warned that a declaration prevents',
+  'every collection lists, creates, reads, patches, puts, includes and deletes, and nothing is warned that a declaration prevents',
   async () => {
     const config = await createProject(folder, [])
     const modules = names.map(name => [join(folder, `${name}.ts`), sourceOf(name)])
@@ -146,6 +146,8 @@ export const posts = defineCollection({
     expect(films).toContain('features: z.array(z.string()).nullable().default(null),')
     expect(films).toContain("store: table('film', { id: 'film_id' }),")
     expect(films).toContain('rental_duration: z.int().gt(0).default(3),')
+    expect(films).toContain('release_year: z.int32().min(1901).max(2155).nullable().default(null),')
+    expect(find('rentals', 'rentals')).toContain("state: z.enum(['out', 'VALUE']).nullable()")
     expect(films).toContain("rating: z.enum(['G', 'PG', 'PG-13', 'R']).nullable().default('G'),")
     expect(films).toContain("fields: { length_hours: 'readOnly', last_update: 'readOnly' },")
     const actors = find('rentals', 'actors')
@@ -205,6 +207,12 @@ export const posts = defineCollection({
       "references: { follower_id: 'users', followee_id: 'users' },",
     )
     expect(find('social', 'follows')).toContain("id: ['follower_id', 'followee_id'],")
+  })
+
+  test('what names a row otherwise is left out, with a way to serve it', () => {
+    expect(moduleOf('rentals')).toContain(
+      '// payment is left out: it has no key of one column, or of two references: payment_date, payment_id. Add a column for an id, or a view that has a column "id".\n',
+    )
   })
 
   test('the zone is said only for tables with times that have none', () => {

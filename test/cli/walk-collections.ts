@@ -31,7 +31,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<Answer
   })
   const response = await api.fetch(request)
   const text = await response.text()
-  const answer: Json = text.startsWith('{') ? JSON.parse(text) : { text }
+  const answer: Json = /^[[{]/.test(text) ? JSON.parse(text) : { text }
   return { status: response.status, answer }
 }
 
@@ -43,8 +43,9 @@ function make(schema: Json): unknown {
   if (first) return make(first)
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (schema.const !== undefined) return schema.const
-  if (schema.type === 'boolean') return true
-  if (schema.type === 'integer' || schema.type === 'number') {
+  const [type] = [schema.type].flat()
+  if (type === 'boolean') return true
+  if (type === 'integer' || type === 'number') {
     const [min, max] = [Number(schema.minimum ?? 0), Number(schema.maximum ?? 100)]
     const above = Number(schema.exclusiveMinimum ?? -1)
     return Math.min(Math.max(min, Math.floor(above) + 1, count % 100), max)
@@ -53,8 +54,8 @@ function make(schema: Json): unknown {
   if (schema.format === 'date') return '2024-02-29'
   if (schema.format === 'date-time')
     return new Date(Date.UTC(2024, 1, 29) + count * 1000).toISOString()
-  if (schema.type === 'array') return []
-  if (schema.type === 'object') return {}
+  if (type === 'array') return []
+  if (type === 'object') return {}
   const text = `${String(count).padStart(Math.max(2, Number(schema.minLength ?? 0)), '0')}`
   return text.slice(-Number(schema.maxLength ?? 20))
 }
@@ -65,7 +66,11 @@ const making = new Set<string>()
 async function idOf(name: string, isNew: boolean): Promise<unknown> {
   if (making.has(name)) return made.get(name) ?? null
   if (isNew) return (await create(name)).answer.id ?? null
-  if (!made.has(name)) await create(name)
+  if (!made.has(name)) {
+    const { answer } = await ask('GET', `${name}?limit=1`)
+    if (Array.isArray(answer) && answer[0]) made.set(name, answer[0].id)
+    else await create(name)
+  }
   return made.get(name) ?? null
 }
 
@@ -99,13 +104,22 @@ async function makeBody(name: string): Promise<Json> {
 
 /** Uses a collection. @returns what failed. */
 async function use(name: string): Promise<string[]> {
-  const { operations, roles } = find(name)
+  const { operations, roles, relations } = find(name)
   const failed: string[] = []
   const note = (what: string, { status, answer }: Answer, wanted: number) => {
     if (status !== wanted)
       failed.push(`${what} ${status} ${JSON.stringify(answer.errors ?? answer)}`)
   }
-  note('list', await ask('GET', `${name}?limit=5`), 200)
+  const list = await ask('GET', `${name}?limit=5`)
+  note('list', list, 200)
+  const [old] = Array.isArray(list.answer) ? list.answer : []
+  if (old && operations.has('replace')) {
+    // What a row of before has can be sent back.
+    const path = `${name}/${encodeURIComponent(String(old.id))}`
+    note('read an old one', await ask('GET', path), 200)
+    note('put an old one', await ask('PUT', path, old), 200)
+    note('patch an old one', await ask('PATCH', path, old), 200)
+  }
   if (!operations.has('create')) return failed
   const { body, ...created } = await create(name)
   note('create', created, 201)
@@ -120,6 +134,8 @@ async function use(name: string): Promise<string[]> {
   const second = await create(name)
   note('create', second, 201)
   const other = `${name}/${encodeURIComponent(String(second.answer.id))}`
+  if (relations.size > 0)
+    note('include', await ask('GET', `${name}?include=${[...relations.keys()]}`), 200)
   note('delete', await ask('DELETE', other), 200)
   return failed
 }

@@ -17,6 +17,8 @@ const TABLES = sql`select n.nspname as schema, c.relname as name, c.relkind in (
       'schema', t.nspname, 'table', r.relname, 'action', k.confdeltype, 'text', pg_get_expr(k.conbin, k.conrelid)) order by k.conname)
     from pg_constraint as k left join pg_class as r on r.oid = k.confrelid left join pg_namespace as t on t.oid = r.relnamespace
     where k.conrelid = c.oid)::text as constraints,
+  (select json_agg(json_build_object('column', quote_ident(a.attname), 'text', pg_get_expr(k.conbin, 0)) order by a.attnum, k.conname)
+    from pg_attribute as a join pg_constraint as k on k.contypid = a.atttypid and k.contype = 'c' where a.attrelid = c.oid and a.attnum > 0)::text as domains,
   (select json_agg(json_build_object('unique', i.indisunique, 'columns', ${namesOf('i.indrelid', '(i.indkey::int2[])[0:i.indnkeyatts - 1]')},
       'where', pg_get_expr(i.indpred, i.indrelid), 'text', pg_get_indexdef(i.indexrelid)) order by x.relname)
     from pg_index as i join pg_class as x on x.oid = i.indexrelid join pg_am as m on m.oid = x.relam
@@ -69,8 +71,16 @@ export async function readPostgres(
         onDelete: ACTIONS[action] ?? 'restrict',
       })),
       indexes: JSON.parse(String(row.indexes)) ?? [],
-      checks: listKind('c').map(({ text }) => text),
+      checks: [...listKind('c').map(({ text }) => text), ...listDomainChecks(row.domains)],
     })
   }
   return tables
+}
+
+/** Lists the checks of domains, with the names of columns for `VALUE`, but for that in strings. */
+function listDomainChecks(domains: unknown): readonly string[] {
+  const found: { column: string; text: string }[] = JSON.parse(String(domains)) ?? []
+  return found.map(({ column, text }) =>
+    text.replace(/'(?:[^']|'')*'|\bVALUE\b/g, each => (each === 'VALUE' ? column : each)),
+  )
 }

@@ -35,7 +35,7 @@ export function findKey(
   if (!column) {
     if (isView) return 'it has no column "id"'
     const others = key.length > 1 ? `: ${key.join(', ')}` : ''
-    return `it has no key of one column, or of two references${others}. Add a column for an id`
+    return `it has no key of one column, or of two references${others}. Add a column for an id, or a view that has a column "id"`
   }
   const kind = findKind(column, database)
   const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
