@@ -338,6 +338,12 @@ export function suggestion(name: string, names: Iterable<string>): string {
   return near === undefined ? '' : `; did you mean "${near}"?`
 }
 
+/** Prints `. Use one of: id, color`, with the first 30 names, or nothing for none. */
+export function listNames(names: readonly string[]): string {
+  const more = names.length > 30 ? ' …' : ''
+  return names.length > 0 ? `. Use one of: ${names.slice(0, 30).join(', ')}${more}` : ''
+}
+
 /** The name that was probably meant, or `undefined` where none is near. One that begins alike is nearer than any other. */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 64) return undefined

@@ -52,13 +52,13 @@ describe('a parameter of other libraries names the one that is meant', () => {
     ['pageSize', PAGED],
     ['skip', PAGED],
     ['order', 'Use sort, such as sort=-created_at.'],
-    ['q', 'Search at /search, if the collection has a search.'],
-    ['search', 'Search at /search, if the collection has a search.'],
+    ['q', 'Search at /search, if the collection has the option search.'],
+    ['search', 'Search at /search, if the collection has the option search.'],
     ['select', 'Use fields, such as fields=id.'],
     ['expand', 'Use include, such as include=model.'],
     ['populate', 'Use include, such as include=model.'],
     ['filter', 'Filter by a field, such as color=red, or by where.'],
-    ['by', 'Count by groups at /count, if the collection has groups.'],
+    ['by', 'Count by groups at /count, if the collection has the option groups.'],
   ])('%s', async (name, hint) => {
     const message = `Unknown query parameter "${name}". ${hint}`
     expect(await ask(`/v2/cars?${name}=1`)).toEqual([400, 'unknown_field', message])

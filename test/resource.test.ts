@@ -216,7 +216,7 @@ describe('a write', () => {
     const patched = await products.patch(sold, { name: 'c' })
     const replaced = await products.replace(patched, { ...patched, name: 'd' })
     expect(await products.patch(id, { name: 'e' })).toMatchObject({ name: 'e', stock: 8 })
-    await expect(products.replace(replaced, { name: 'f' })).rejects.toThrow(/changed meanwhile/)
+    await expect(products.replace(replaced, { name: 'f' })).rejects.toThrow(/has changed since/)
     expect(await products.patch(replaced, { name: 'g' }, { unconditional: true })).toBeDefined()
     expect((await products.delete(await products.read(id))).name).toBe('g')
   })

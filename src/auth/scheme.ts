@@ -144,6 +144,9 @@ export function unauthorized(
     .filter(scheme => scheme === failed?.scheme || (scheme.offers?.(request) ?? true))
     .map(scheme => scheme.challenge(scheme === failed?.scheme ? wrong : common))
   const headers: HeaderList = [...new Set(challenges)].flatMap(text => ['WWW-Authenticate', text])
-  const missing: AnyIssue = { message: 'This needs authentication', type: 'unauthenticated' }
+  const missing: AnyIssue = {
+    message: 'This needs authentication. WWW-Authenticate says how to send your credentials.',
+    type: 'unauthenticated',
+  }
   return new AnyHttpError(401, errors.length > 0 ? errors : [missing], { headers })
 }

@@ -54,7 +54,10 @@ const DEFAULTS: Required<JsonPatchOptions> = {
 export function jsonPatch(target: Json, patch: Json, limits: JsonPatchOptions = {}): Json {
   const options = { ...DEFAULTS, ...limits }
   const { maxOperations } = options
-  if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
+  if (!Array.isArray(patch))
+    throw malformed(
+      'A JSON Patch is a list of operations, such as [{"op":"replace","path":"/color","value":"red"}]',
+    )
   if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
   const work: PatchWork = { holder: { '': structuredClone(target) }, options, size: 0 }
   for (const [at, operation] of patch.entries()) apply(work, operation, at)

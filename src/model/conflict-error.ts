@@ -18,7 +18,7 @@ export class ConflictError extends AnyHttpError implements Conflict {
   readonly theirs: unknown
 
   constructor(itemName: string, { mine, theirs }: Conflict, status: 409 | 412 = 409) {
-    const message = `The ${itemName} was changed meanwhile. Read it again, then decide.`
+    const message = `The ${itemName} has changed since you read it. Read it again and repeat your change.`
     super(status, [{ message, type: 'changed_meanwhile' }])
     this.mine = mine
     this.theirs = theirs

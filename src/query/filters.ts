@@ -3,7 +3,7 @@
 import { isDate, LAST_INSTANT, parseInstant, printInstant, toUtc } from '../base/dates.ts'
 import { type Path, toPath } from '../base/paths.ts'
 import { isUuid, type Scalar } from '../base/values.ts'
-import type { ErrorType, Issue } from '../errors.ts'
+import { type ErrorType, type Issue, listNames } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import { splitValues } from '../http/value-list.ts'
 import {
@@ -19,6 +19,7 @@ import type { Filter, Operator, ValueFilter } from '../store/filter.ts'
 import {
   findOperator,
   isPattern,
+  listOperators,
   OPERATOR_WORDS,
   readsWhole,
   takesSeveral,
@@ -94,7 +95,8 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
   }
   const wanted = unsupportedReason(operator, field)
   if (wanted) {
-    const message = `[${word}] is for ${wanted}; ${dotted} is ${describeField(field)}`
+    const others = listNames(listOperators(field))
+    const message = `[${word}] is for ${wanted}; ${dotted} is ${describeField(field)}${others}`
     return issue(message, 'invalid_operator')
   }
   const valueField = operator === 'exists' ? EXISTS : field

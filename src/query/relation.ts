@@ -1,6 +1,6 @@
 // What queries know of the collections around one: which items belong to an item, and under which names.
 
-import { type Issue, nearest } from '../errors.ts'
+import { type Issue, listNames, nearest } from '../errors.ts'
 import { type Fields, listPaths } from '../schema/fields.ts'
 
 /** A collection as a query sees it. */
@@ -76,8 +76,9 @@ function leadsBack(before: Relation | undefined, step: Relation): boolean {
 /** Creates the issue of a name that is neither a field nor a relation of the collection that a path leads to. */
 export function unknownRelated({ steps, rest, scope }: Followed, field: string): Issue {
   const prefix = steps.map(({ name }) => `${name}.`).join('')
-  const near = nearest(rest, [...listPaths(scope.fields), ...scope.relations.keys()])
-  const hint = near === undefined ? '' : `: did you mean ${prefix}${near}?`
+  const names = [...listPaths(scope.fields), ...scope.relations.keys()]
+  const near = nearest(rest, names)
+  const hint = near === undefined ? listNames(names) : `: did you mean ${prefix}${near}?`
   const message = `Unknown field ${JSON.stringify((prefix + rest).slice(0, 64))}${hint}`
   return { message, field, type: 'unknown_field' }
 }

@@ -2,7 +2,7 @@
 
 import type { Path } from '../base/paths.ts'
 import type { Json, Scalar } from '../base/values.ts'
-import { type Issue, nearest } from '../errors.ts'
+import { type Issue, listNames, nearest } from '../errors.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
 export type Kind =
@@ -83,11 +83,11 @@ const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
     'Use limit and offset, or follow the Link header.',
   ],
   [/^(?:order|order_?by|ordering)$/i, 'Use sort, such as sort=-created_at.'],
-  [/^(?:q|query|search)$/i, 'Search at /search, if the collection has a search.'],
+  [/^(?:q|query|search)$/i, 'Search at /search, if the collection has the option search.'],
   [/^(?:select|only|columns)$/i, 'Use fields, such as fields=id.'],
   [/^_?(?:expand|populate|embed)$/i, 'Use include, such as include=model.'],
   [/^filters?$/i, 'Filter by a field, such as color=red, or by where.'],
-  [/^(?:by|group_?by)$/i, 'Count by groups at /count, if the collection has groups.'],
+  [/^(?:by|group_?by)$/i, 'Count by groups at /count, if the collection has the option groups.'],
 ]
 
 /**
@@ -104,7 +104,7 @@ export function unknownField(
   const what = others.size > 0 ? 'query parameter' : 'field'
   const [, meant = `Use a field name or one of: ${[...others].join(', ')}`] =
     MEANT.find(([names]) => names.test(name)) ?? []
-  const rest = others.size > 0 ? `. ${meant}` : ''
+  const rest = others.size > 0 ? `. ${meant}` : listNames(listPaths(fields))
   const hint = near === undefined ? rest : `: did you mean ${near}?`
   const message = `Unknown ${what} ${JSON.stringify(name.slice(0, 64))}${hint}`
   return { message, field, type: 'unknown_field' }

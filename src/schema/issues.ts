@@ -1,6 +1,6 @@
 // Converts zod's issues to messages that people understand, each with its field and type.
 import type { z } from 'zod'
-import { type Issue, MAX_ISSUES, nearest } from '../errors.ts'
+import { type Issue, listNames, MAX_ISSUES, nearest } from '../errors.ts'
 import {
   describeChoices,
   describeField,
@@ -43,9 +43,13 @@ export function toIssues(
 export function unknownProperty(field: string, known: Fields | undefined): Issue {
   const name = field.slice(field.lastIndexOf('.') + 1)
   // A union knows the names of all its options.
-  const others = [...(known?.keys() ?? [])].filter(each => each !== name)
-  const near = nearest(name, others)
-  const hint = near === undefined ? '' : `: did you mean ${near}?`
+  const others = [...(known ?? [])].filter(([each]) => each !== name)
+  const near = nearest(
+    name,
+    others.map(([each]) => each),
+  )
+  const writable = others.flatMap(([each, { serverOwned }]) => (serverOwned ? [] : [each]))
+  const hint = near === undefined ? listNames(writable) : `: did you mean ${near}?`
   const message = `Unknown field ${JSON.stringify(field.slice(0, 64))}${hint}`
   return { message, field: field.slice(0, 128), type: 'unknown_field' }
 }

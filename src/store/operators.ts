@@ -60,7 +60,7 @@ export function listOperators(field: Field): OperatorWord[] {
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
   const effect = EFFECTS[operator]
-  if (isPattern(operator) && leaf?.kind !== 'string') return 'texts'
+  if (isPattern(operator) && leaf?.kind !== 'string') return 'strings'
   if (effect === 'orders' && leaf?.kind === 'boolean') return 'values with an order'
   return undefined
 }

@@ -581,7 +581,10 @@ test(
       [[data, '--dialect', 'odata'], /--dialect must be json-server or simple-rest, not odata/],
       [[data, '--cors', 'app.example'], /--cors must be an origin/],
       [[data, '--port', '99999'], /--port must be a number up to 65535, not 99999/],
-      [[data, '--port', String(busy.port)], /Cannot listen on 127\.0\.0\.1.*Try another --port/],
+      [
+        [data, '--port', String(busy.port)],
+        /Port \d+ of 127\.0\.0\.1 is taken\. Use another, such as --port \d+/,
+      ],
       [[data, '--prot', '1'], /option --prot is unknown.*did you mean "port"/],
       [[data, '--diff', 'x'], /serve has no option --diff/],
       [[data, data], /^Usage: npx rest-conventions serve/],

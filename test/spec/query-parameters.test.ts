@@ -490,7 +490,9 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
 it('a parameter in brackets is not suggested as itself', async () => {
   const { api } = example()
   const answer = await api.fetch(new Request('http://api.example/cars?limit[]=1'))
-  expect(await answer.json()).toMatchObject({ errors: [{ message: 'Unknown field "limit"' }] })
+  expect(await answer.json()).toMatchObject({
+    errors: [{ message: expect.stringMatching(/^Unknown field "limit"\. Use one of: id, /) }],
+  })
 })
 
 const many = (count: number, one: (at: number) => string, joint: string) =>
@@ -528,8 +530,8 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ['created_at[gt]=yesterday', [['created_at[gt]', 'invalid_value', 'a date and time such as']]],
   ['created_at=2024-03-01T25:00:00Z', [['created_at', 'invalid_value', 'must be a date such as']]],
   ['model=Clio', [['model', 'not_filterable', 'filter on one of its properties']]],
-  ['price[like]=1%25', [['price[like]', 'invalid_operator', '[like] is for texts']]],
-  ['price[prefix]=1', [['price[prefix]', 'invalid_operator', '[prefix] is for texts']]],
+  ['price[like]=1%25', [['price[like]', 'invalid_operator', '[like] is for strings']]],
+  ['price[prefix]=1', [['price[prefix]', 'invalid_operator', '[prefix] is for strings']]],
   ['electric[gt]=true', [['electric[gt]', 'invalid_operator', 'values with an order']]],
   ['model[exists]=perhaps', [['model[exists]', 'invalid_value', 'true or false']]],
   ['price[gte]=1&price[gte]=2', [['price[gte]', 'repeated_parameter', 'sent 2 times']]],

@@ -201,8 +201,12 @@ async function listen(server: Server, host: string, port: string): Promise<strin
   try {
     await once(server, 'listening')
   } catch (error) {
-    const why = error instanceof Error ? error.message : error
-    throw new CommandError(`Cannot listen on ${host}, port ${port}. ${why}. Try another --port`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CommandError(
+      why.includes('EADDRINUSE')
+        ? `Port ${port} of ${host} is taken. Use another, such as --port ${number + 1}`
+        : `Cannot listen on ${host}, port ${port}. ${why}. Try another --host or --port`,
+    )
   }
   const address = server.address()
   const bound = typeof address === 'object' && address ? address.port : number

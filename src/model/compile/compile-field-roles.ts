@@ -2,7 +2,7 @@
 
 import { ACCESS_RULE } from '../../auth/access.ts'
 import { toPath } from '../../base/paths.ts'
-import { suggestion } from '../../errors.ts'
+import { listNames, suggestion } from '../../errors.ts'
 import * as rules from '../../options.ts'
 import { assertValid, checkOptions, type Rules } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
@@ -74,7 +74,7 @@ export function buildFieldRoles(
   const properties = omitFields(inputs, new Set([id]))
   const requireProperty = (option: string, property: string): Field => {
     const field = properties.get(property)
-    const hint = suggestion(property, properties.keys())
+    const hint = suggestion(property, properties.keys()) || listNames([...properties.keys()])
     assertValid(field, `${name}: ${option} names no property of the schema: "${property}"${hint}`)
     assertValid(field.kind !== 'blob', `${name}: "${property}" is a blob(), which has no role`)
     return field

@@ -79,7 +79,10 @@ export function relateCollections(collections: CollectionMap): CollectionMap {
       const field = fields.get(property)
       if (!field) continue
       const parent = collections.get(collection)
-      assertValid(parent, `${name}: its parent "${collection}" is not a collection of the same api`)
+      assertValid(
+        parent,
+        `${name}: its parent "${collection}" is not a collection of the same api. Add it to collections`,
+      )
       const { actions } = parent
       assertValid(
         !isParent || !(actions.has(name) || listBlobFields(parent.shape.fields).includes(name)),

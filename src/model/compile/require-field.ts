@@ -1,7 +1,7 @@
 // Finds the fields that a declaration names.
 
 import { toPath } from '../../base/paths.ts'
-import { suggestion } from '../../errors.ts'
+import { listNames, suggestion } from '../../errors.ts'
 import { type Field, type Fields, findField, listPaths } from '../../schema/fields.ts'
 
 /** Finds the field that an option names. @throws TypeError where there is none. */
@@ -10,6 +10,6 @@ export function requireField(name: string, fields: Fields, option: string, dotte
   if (field) return field
   const hint = /^(?:parents|references|relation)$/.test(option)
     ? `; it takes { <a field of ${name}>: '<a collection>' }`
-    : suggestion(dotted, listPaths(fields))
+    : suggestion(dotted, listPaths(fields)) || listNames(listPaths(fields))
   throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }

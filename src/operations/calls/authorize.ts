@@ -129,6 +129,7 @@ function describeBelow(context: Caller, path: string): string | undefined {
   )
   if (extension !== undefined && !extensions.includes(extension))
     return `${name} has no format "${extension}". Use ${extensions.map(each => `.${each}`).join(', ')}.`
+  if (id === 'search') return `${name} has no search. Declare its fields in the option search.`
   return id && collection.shape.identity.kind === 'integer' && !/^\d+$/.test(id)
     ? `No ${itemName} has the id ${JSON.stringify(id.slice(0, 64))}: ids are whole numbers.`
     : undefined
