@@ -150,6 +150,7 @@ export const HEAVY: readonly string[] = named([
   'proxies',
   'questions/query-method',
   'readme',
+  'recipes',
   'regexps',
   'resource',
   'rules/headers',

@@ -1,0 +1,236 @@
+// What the recipes of docs/ promise beyond what they print: a PUT does not get round a rule, a client cannot forge what
+// the server computes, and a job gets through more rows than one write may affect.
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type RequestListener } from 'node:http'
+import { join } from 'node:path'
+import type { Api } from 'rest-conventions'
+import { afterAll, describe, expect, test } from 'vitest'
+import { bundle } from './bundle.ts'
+import { blocksOf } from './markdown.ts'
+
+const root = join(import.meta.dirname, '..')
+// Inside the project, so that its packages are found.
+const folder = await mkdtemp(join(root, 'node_modules', '.recipes-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+/** The recipes, by the first words of the block's own line, and what a test needs of them. */
+const RECIPES = {
+  tree: ['recipes.md', 'async function checkParent', 'api'],
+  sweep: ['recipes.md', 'async function sweep', 'api, sessions, sweep'],
+  shape: ['recipes.md', 'const own: Format', 'api'],
+  sender: ['recipes.md', 'function sendWebhook', ''],
+  receiver: ['recipes.md', "app.post('/webhooks'", 'api, events'],
+  thumbnails: ['recipes.md', 'function makeThumbnails', 'api, blobs'],
+  kinds: ['recipes.md', "'Name a car or a photo'", 'api'],
+  full: ['hooks-and-actions.md', 'full: `$', 'api'],
+  audit: ['hooks-and-actions.md', "name: 'audit'", 'api, audit'],
+  average: ['hooks-and-actions.md', 'average:', 'api, cars'],
+  limit: ['hooks-and-actions.md', 'at most two posts', 'api'],
+} as const
+
+/** A block's exports, of which a test uses those that it knows. */
+// biome-ignore lint/suspicious/noExplicitAny: the blocks are programs of their own, whose types readme.test.ts checks
+type Loaded = Readonly<Record<keyof typeof RECIPES, any>>
+
+async function loadRecipes(): Promise<Loaded> {
+  const lines: string[] = []
+  for (const [name, [page, words, exported]] of Object.entries(RECIPES)) {
+    const blocks = blocksOf(await readFile(join(root, 'docs', page), 'utf8'))
+    const block = blocks.find(({ text }) => text.includes(words))
+    if (!block) throw new Error(`docs/${page} has no block with ${words}`)
+    await writeFile(join(folder, `${name}.ts`), `${block.text}\nexport { ${exported} }\n`)
+    lines.push(`export * as ${name} from './${name}.ts'`)
+  }
+  const all = join(folder, 'all.ts')
+  await writeFile(all, lines.join('\n'))
+  return import(bundle(all))
+}
+// They print what they show.
+const { log } = console
+console.log = () => {}
+afterAll(() => {
+  console.log = log
+})
+const recipes = await loadRecipes()
+
+/** Sends a request with a JSON body, and returns its status and its JSON. */
+async function send(api: Api, method: string, path: string, body?: unknown) {
+  const response = await api.fetch(
+    new Request(`https://api.example${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', prefer: 'return=representation' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  )
+  const text = await response.text()
+  return { status: response.status, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+describe('trees', () => {
+  const { api } = recipes.tree
+  test('neither PUT nor PATCH makes a cycle, not even two at once', async () => {
+    const add = async (name: string, parent_id?: string) =>
+      (await send(api, 'POST', '/categories', { name, parent_id })).json.id
+    const top = await add('top')
+    const below = await add('below', await add('middle', top))
+    const put = (id: string, parent_id: string) =>
+      send(api, 'PUT', `/categories/${id}`, { name: 'x', parent_id })
+    expect(await put(top, below)).toMatchObject({ status: 409 })
+    const moved = await send(api, 'PATCH', `/categories/${top}`, { parent_id: below })
+    expect(moved).toMatchObject({ status: 409 })
+    const [one, two] = [await add('one'), await add('two')]
+    const both = await Promise.all([put(one, two), put(two, one)])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+
+  test('children and roots', async () => {
+    const { json: roots } = await send(api, 'GET', '/categories?parent_id[exists]=false&name=Cars')
+    const [{ id }] = roots
+    for (const path of [`/categories?parent_id=${id}`, `/categories/${id}/categories`])
+      expect((await send(api, 'GET', path)).json).toMatchObject([{ name: 'Vans' }])
+    const { json } = await send(api, 'GET', '/categories?name=Cars&include=categories')
+    expect(json).toMatchObject([{ categories: [{ name: 'Vans' }] }])
+  })
+})
+
+test('a reference to a car or a photo: both, or neither, is 400 in a PATCH and a PUT too', async () => {
+  const { api } = recipes.kinds
+  const [{ id, car_id }] = (await send(api, 'GET', '/comments')).json
+  const photo_id = (await send(api, 'POST', '/photos', { title: 'x' })).json.id
+  for (const [method, body] of [
+    ['PATCH', { photo_id }],
+    ['PATCH', { car_id: null }],
+    ['PUT', { text: 'x', car_id, photo_id }],
+  ] as const)
+    expect(await send(api, method, `/comments/${id}`, body)).toMatchObject({ status: 400 })
+})
+
+test('a sweep deletes 1,200 rows, on two servers at once', async () => {
+  const { api, sessions, sweep } = recipes.sweep
+  const all = api.collection(sessions)
+  const rows = (ends_at: string) => Array.from({ length: 600 }, () => ({ ends_at }))
+  for (const _half of [1, 2]) await all.create(rows('2020-01-01T00:00:00Z'))
+  await all.create({ ends_at: '9999-01-01T00:00:00Z' })
+  await Promise.all([sweep(), sweep()])
+  expect(await all.count()).toBe(1)
+})
+
+test('an error shape of its own leaves problem details and the other formats', async () => {
+  const { api } = recipes.shape
+  const get = (path: string, accept: string) =>
+    api.fetch(new Request(`https://api.example${path}`, { headers: { accept } }))
+  const problem = await get('/cars?colour=red', 'application/problem+json')
+  expect(await problem.json()).toMatchObject({ status: 400, title: 'Bad Request' })
+  expect((await get('/cars.csv', '*/*')).headers.get('content-type')).toContain('text/csv')
+  expect((await get('/cars.xml', '*/*')).status).toBe(200)
+})
+
+test('a webhook is sent with its signature, refused with another one, and stored once', async () => {
+  const { app, api, events } = recipes.receiver
+  const server = createServer(app as RequestListener).listen(0)
+  await once(server, 'listening')
+  const address = server.address()
+  const url = `http://localhost:${typeof address === 'object' ? address?.port : 0}/webhooks`
+  const post = async (body: string, signature: string) => {
+    const headers = { 'content-type': 'application/json', 'webhook-signature': signature }
+    return (await fetch(url, { method: 'POST', headers, body })).status
+  }
+  const sign = (key: string, body: string) => createHmac('sha256', key).update(body).digest('hex')
+  const body = '{ "id": "e1",  "amount": 5 }'
+  const own = sign('the secret of this sender', body)
+  const statuses = [await post(body, own), await post(body, own), await post(`${body} `, own)]
+  expect(statuses).toEqual([204, 204, 401])
+  expect(await api.collection(events).count()).toBe(1)
+  const row = { id: 'r1', order_id: 'o1' }
+  await expect(recipes.sender.sendWebhook(url, row)).rejects.toThrow('401')
+  server.close()
+  await once(server, 'close')
+  // The receiver of our own webhook sees the id of the row, and the signature of exactly these bytes.
+  const received = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const text = Buffer.concat(chunks).toString()
+    const fits =
+      request.headers['webhook-signature'] === sign('the secret of this receiver', text) &&
+      request.headers['webhook-id'] === 'r1'
+    response.writeHead(fits ? 204 : 401).end()
+  }).listen(0)
+  await once(received, 'listening')
+  const at = received.address()
+  await recipes.sender.sendWebhook(`http://localhost:${typeof at === 'object' ? at?.port : 0}`, row)
+  received.close()
+})
+
+test('a thumbnail is that of the job: no client sets, replaces or removes it, and it goes with its photo', async () => {
+  const { api, blobs, makeThumbnails } = recipes.thumbnails
+  const png = (tail = '') => Buffer.from(`\x89PNG\r\n\x1a\n${tail}`, 'latin1').toString('base64')
+  const { json } = await send(api, 'POST', '/photos', { photo_data: png(), thumbnail_data: png() })
+  const path = `/photos/${json.id}`
+  expect(json.thumbnail_url).toBe(undefined)
+  await makeThumbnails(async (bytes: Buffer) => bytes)
+  const photo_url = `https://api.example${path}/photo`
+  for (const [method, body] of [
+    ['PATCH', { thumbnail_data: png('forged') }],
+    ['PATCH', { thumbnail_url: null }],
+    ['PUT', { photo_url }],
+    ['PUT', { photo_url, thumbnail_data: png('forged') }],
+  ] as const)
+    expect((await send(api, method, path, body)).json.thumbnail_url).toBe(
+      `https://api.example${path}/thumbnail`,
+    )
+  const thumbnail = await api.fetch(new Request(`https://api.example${path}/thumbnail`))
+  expect((await thumbnail.arrayBuffer()).byteLength).toBe(8)
+  const { json: changed } = await send(api, 'PATCH', path, { photo_data: png('other') })
+  expect(changed.thumbnail_url).toBe(undefined)
+  const keys: string[] = []
+  for await (const { key } of blobs.keys()) keys.push(key)
+  expect(keys).toHaveLength(1)
+})
+
+test('a computed field is computed by every write, and no client sets it', async () => {
+  const { api } = recipes.full
+  const forged = { first: 'Bo', last: 'Ek', full: 'forged' }
+  const { json } = await send(api, 'POST', '/people', forged)
+  const path = `/people/${json.id}`
+  expect(json.full).toBe('Bo Ek')
+  expect((await send(api, 'PUT', path, { ...forged, last: 'Oz' })).json.full).toBe('Bo Oz')
+  expect((await send(api, 'PATCH', path, { first: 'Al' })).json.full).toBe('Al Oz')
+  expect((await send(api, 'PATCH', path, { full: 'forged' })).status).toBe(400)
+})
+
+test('an audit has the history of one item', async () => {
+  const { api, audit } = recipes.audit
+  const { json } = await send(api, 'POST', '/orders', { amount: 1 })
+  await send(api, 'PUT', `/orders/${json.id}`, { amount: 2 })
+  await send(api, 'GET', `/orders/${json.id}`)
+  await send(api, 'DELETE', `/orders/${json.id}`)
+  const history = await send(api, 'GET', `/audit?item_id=${json.id}&sort=created_at`)
+  expect(history.json).toMatchObject([
+    { what: 'create', now: { amount: 1 } },
+    { what: 'replace', old: { amount: 1 }, now: { amount: 2 } },
+    { what: 'delete', old: { amount: 2 } },
+  ])
+  expect(await api.collection(audit).count({ item_id: { exists: false } })).toBe(0)
+})
+
+test('an action has a result without items, and only it sells a car', async () => {
+  const { api, cars } = recipes.average
+  const [{ id }] = await api.collection(cars).list().toArray()
+  expect((await send(api, 'PATCH', `/cars/${id}`, { sold: false })).status).toBe(400)
+  await api.collection(cars).delete(id)
+  expect(await send(api, 'GET', '/cars/average')).toMatchObject({ status: 200, json: { price: 0 } })
+})
+
+test('a limit of two posts holds for an array, and for a move to another user', async () => {
+  const { api } = recipes.limit
+  const user = async () => (await send(api, 'POST', '/users', { name: 'Bo' })).json.id
+  const [bo, al] = [await user(), await user()]
+  const posts = (count: number) => Array.from({ length: count }, () => ({ user_id: bo, text: 'x' }))
+  expect((await send(api, 'POST', '/posts', posts(3))).status).toBe(409)
+  expect((await send(api, 'POST', '/posts', posts(2))).status).toBe(201)
+  const { json } = await send(api, 'POST', '/posts', { user_id: al, text: 'x' })
+  expect((await send(api, 'PATCH', `/posts/${json.id}`, { user_id: bo })).status).toBe(400)
+  expect((await send(api, 'GET', `/posts/count?user_id=${bo}`)).json).toEqual({ count: 2 })
+})
