@@ -17,6 +17,7 @@ import { printColumns, printFilters } from './pages/filters.ts'
 import { disclose, printAction, printForm } from './pages/form.ts'
 import { restoreForm } from './pages/form-state.ts'
 import { printPages, printSearch, printTable } from './pages/list.ts'
+import { printMany, printManyResult } from './pages/many.ts'
 import { printPage } from './pages/page.ts'
 import type { PageLink, PageView } from './pages/page-view.ts'
 import { printItem, printValue } from './pages/values.ts'
@@ -106,13 +107,14 @@ function printListPage(
 ): string {
   const { title, description, related, actions } = view
   const create = actions.find(({ kind }) => kind === 'create')
-  const others = actions.filter(action => action !== create)
+  const others = actions.filter(action => action !== create && !action.many)
   return printPage(
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view.search, view.parameters.find(({ name }) => name === 'q')?.value)}</div>
 ${create && markup`<div class="actions">${printAction(create, view)}</div>`}
 ${printFilters(view)}${printColumns(view)}
 ${printTable(data, fields, view, name)}
+${printMany(data, view)}
 ${printPages(view)}
 ${others.length > 0 && markup`<div class="actions">${others.map(action => printAction(action, view))}</div>`}
 ${related.length > 0 && printLinks(related)}
@@ -172,8 +174,11 @@ ${action.description !== undefined && markup`<p class="lead">${action.descriptio
 }
 
 /** Prints a count, a description, or the result of an action with a form to run it again. */
-function printDocument({ fields, data }: Of<'document'>, view: PageView): string {
-  const { title } = view
+function printDocument(representation: Of<'document'>, view: PageView): string {
+  const { title, operation } = view
+  if (operation === 'patchMany' || operation === 'deleteMany')
+    return printManyResult(representation, view)
+  const { data, fields } = representation
   const up = view.breadcrumbs.at(-2)
   const again = view.actions.find(action => action.fields && action.name === view.operation)
   return printPage(

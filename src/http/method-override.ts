@@ -7,6 +7,8 @@ import type { RequestHeaders } from './message.ts'
 export const METHOD_PARAMETER = '_method'
 export const IF_MATCH_PARAMETER = '_if_match'
 export const KEY_PARAMETER = '_idempotency_key'
+/** The most items that a form for many may affect: `Prefer: max-affected`. */
+export const MAX_PARAMETER = '_max_affected'
 /** What a form that changes an item was filled from. */
 export const FILLED_PARAMETER = '_filled'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
@@ -77,6 +79,7 @@ export const FORM_PARAMETERS: ReadonlySet<string> = new Set([
   IF_MATCH_PARAMETER,
   KEY_PARAMETER,
   FILLED_PARAMETER,
+  MAX_PARAMETER,
 ])
 
 type SubmittedForm = readonly (readonly [name: string, part: unknown])[]

@@ -33,10 +33,13 @@ export function parsePrefer(text: string | undefined): Preferences {
     ...(form && { return: form }),
     ...(count && { count }),
     ...(values.get('tx') === 'rollback' && { tx: 'rollback' }),
-    ...(most !== undefined && {
-      'max-affected': /^\d{1,9}$/.test(most) ? Number(most) : Number.NaN,
-    }),
+    ...(most !== undefined && { 'max-affected': parseMaxAffected(most) }),
   }
+}
+
+/** Parses the most items that a write may affect; `NaN` for what is no number. */
+export function parseMaxAffected(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
 }
 
 /** Prints the applied preferences, for `Preference-Applied` (§3). */

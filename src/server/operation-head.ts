@@ -2,10 +2,16 @@
 
 import { HttpError } from '../errors.ts'
 import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
-import { findText, KEY_PARAMETER, METHOD_PARAMETER, withIfMatch } from '../http/method-override.ts'
+import {
+  findText,
+  KEY_PARAMETER,
+  MAX_PARAMETER,
+  METHOD_PARAMETER,
+  withIfMatch,
+} from '../http/method-override.ts'
 import { isConditional, isSafe } from '../http/methods.ts'
 import { type Parameter, printParameters } from '../http/parameters.ts'
-import { parsePrefer } from '../http/prefer.ts'
+import { parseMaxAffected, parsePrefer } from '../http/prefer.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { authorize } from '../operations/calls/authorize.ts'
 import {
@@ -45,6 +51,9 @@ export function readOperationHead(context: CollectionContext): void {
   const { request, method, suppressed } = context
   const { headers } = request
   if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
+  const most = findText(context.submitted, MAX_PARAMETER)
+  if (most !== undefined)
+    context.preferences = { ...context.preferences, 'max-affected': parseMaxAffected(most) }
   if (!isSafe(method)) context.writeResponse = chooseWriteResponse(context)
   else if (suppressed) context.writeResponse = 'representation'
   else context.writeResponse = context.preferences.return ?? 'redirect'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
-import { basic, defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { basic, defineApi, defineCollection, memoryStore, type Scheme } from '../../src/index.ts'
 
 const patients = defineCollection({
   name: 'patients',
@@ -128,4 +128,45 @@ test('what was tried shows its body before its headers', async () => {
   const { text } = await get('/docs/try?_path=/patients&limit=1')
   expect(text).toContain('<h2>Body</h2>')
   expect(text.indexOf('<h2>Body</h2>')).toBeLessThan(text.indexOf('<h2>Headers</h2>'))
+})
+
+test('rows that are chosen are changed or deleted together, without a script', async () => {
+  const cars = defineCollection({
+    name: 'cars',
+    id: 'integer',
+    schema: z.object({ name: z.string(), price: z.number().optional() }),
+    store: memoryStore(),
+    operations: ['list', 'read', 'create', 'patch', 'delete', 'patchMany', 'deleteMany'],
+    access: { default: 'public' },
+  })
+  const session: Scheme = {
+    name: 'Session',
+    challenge: () => 'Session',
+    authenticate: async ({ headers }) => (headers.cookie ? { id: 'ann' } : undefined),
+  }
+  const api = defineApi({ collections: { cars }, pages: html, schemes: [session] })
+  const cookie = 'session=1'
+  await api.collection(cars).create(['a', 'b', 'c'].map(name => ({ name, price: 1 })))
+  const list = await get('/cars', { cookie }, api.fetch)
+  expect(list.text).toContain(
+    '<input type="checkbox" form="choose" name="id" value="2" aria-label="Choose b">',
+  )
+  expect(list.text).not.toContain('Delete these')
+  const chosen = await get('/cars?id=1&id=2', { cookie }, api.fetch)
+  expect(chosen.text).toContain('Delete these 2 cars')
+  await api.collection(cars).delete(2, { unconditional: true })
+  const submit = async (body: Record<string, string>, origin = 'http://localhost') => {
+    const headers = { accept: 'text/html', origin, cookie }
+    const init = { method: 'POST', headers, body: new URLSearchParams(body) }
+    const answer = await api.fetch(new Request('http://localhost/cars?id=1&id=2', init))
+    return { status: answer.status, text: await answer.text() }
+  }
+  const change = { _method: 'PATCH', _max_affected: '2', price: '5' }
+  expect((await submit(change, 'https://evil.example')).status).toBe(403)
+  const changed = await submit(change)
+  expect(changed.text).toContain('1 car changed. 1 of the 2 chosen did not exist any more.')
+  expect((await submit({ _method: 'DELETE', _max_affected: '0' })).status).toBe(400)
+  expect((await submit({ _method: 'DELETE', _max_affected: 'x' })).status).toBe(400)
+  expect((await submit({ _method: 'DELETE', _max_affected: '2' })).text).toContain('1 car deleted.')
+  expect(await api.collection(cars).list().toArray()).toMatchObject([{ name: 'c', price: 1 }])
 })

@@ -86,7 +86,7 @@ details>form,details>.inside{padding:.5rem 1.25rem .75rem}
 .filters .fields{grid-template-columns:repeat(auto-fill,minmax(min(100%,18rem),1fr))}
 .checks{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
 .checks label{font-weight:400;padding:.25rem 0;margin:0}
-[type=checkbox]{width:auto;min-height:0;margin:0}
+[type=checkbox]{width:1.25rem;height:1.25rem;min-height:0;margin:0}
 .group{display:block;font-size:.875rem;font-weight:600;margin-bottom:.2rem;overflow-wrap:anywhere}
 details>form>p,.card>form>p{margin-top:1rem}
 fieldset{border:1px solid var(--line);border-radius:8px;margin:0;padding:.5rem 1rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr));gap:.75rem 1.25rem;min-width:0}

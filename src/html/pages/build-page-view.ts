@@ -19,7 +19,7 @@ import {
   printPath,
   type RouteTarget,
 } from '../../model/compile/routes.ts'
-import type { ApiDefinition } from '../../model/types/definition.ts'
+import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
 import { isHidden, isKnown, mayChange } from '../../operations/calls/authorize.ts'
 import type { PageRequest, RequestContext } from '../../operations/calls/context.ts'
 import { NEXT_PARAMETER } from '../../operations/programs/actions.ts'
@@ -242,11 +242,21 @@ export function findInputFields(
 ): Fields | undefined {
   if (action) return action.inputFields
   if (operation === 'delete') return undefined
-  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
+  const isNew = kind !== 'item' && operation !== 'patchMany'
+  const fixed = [isNew ? undefined : collection.shape.identity.name, parent?.field]
   const fields = [...collection.inputFields].filter(
     ([name, { role }]) => !fixed.includes(name) && (operation === 'create' || role !== 'immutable'),
   )
   return new Map(fields)
+}
+
+/** Whether a page has forms to write many items: a form has no tag of a list. */
+function writesMany(
+  { requirePrecondition }: CollectionDefinition,
+  name: string,
+  { kind }: Representation,
+): boolean {
+  return (name === 'patchMany' || name === 'deleteMany') && kind === 'list' && !requirePrecondition
 }
 
 /** Lists what the client may do: the writes of the target by their methods, then its actions. */
@@ -258,14 +268,16 @@ function listActions(
 ): FormAction[] {
   const { collection, kind, action } = target
   const writes = [...methods].flatMap(([method, name]): FormAction[] => {
-    // A form has no filters to write by.
-    const isByFilter = target.kind === 'collection' && name !== 'create'
-    if (isSafe(method) || action || isByFilter) return []
-    const kind = name === 'create' || name === 'delete' ? name : 'change'
-    const fields = findInputFields(target, name)
+    const many = target.kind === 'collection' && name !== 'create'
+    // Of an error there are no items to choose. A PUT by a unique set has no form.
+    if (isSafe(method) || action || (many && !writesMany(collection, name, representation)))
+      return []
+    const isDeletion = name === 'delete' || name === 'deleteMany'
+    const kind = name === 'create' ? name : isDeletion ? 'delete' : 'change'
+    const fields = isDeletion ? undefined : findInputFields(target, name)
     const hasKey = name === 'create' && collection.store.idempotency !== 'none'
     const key = hasKey ? (findText(context.submitted, KEY_PARAMETER) ?? randomUUID()) : undefined
-    return [{ name, kind, method, href: href(target), fields, choices, key }]
+    return [{ name, kind, method, href: href(target), fields, choices, key, many }]
   })
   const wanted = context.parameters.find(({ name }) => name === NEXT_PARAMETER)?.value
   const next = wanted === undefined ? '' : `?${printParameters([[NEXT_PARAMETER, wanted]])}`

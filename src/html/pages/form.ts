@@ -30,6 +30,8 @@ export interface FormOptions {
   readonly tag?: string | undefined
   /** What a form that changes an item was filled with. Default: `controls`. */
   readonly filled?: string | undefined
+  /** Hidden controls besides. */
+  readonly more?: Markup
 }
 
 /** What the controls of one form share. */
@@ -64,7 +66,7 @@ export function printForm(options: FormOptions): Markup {
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
-${kind === 'change' && hidden(FILLED_PARAMETER, filled)}
+${kind === 'change' && !action.many && hidden(FILLED_PARAMETER, filled)}${options.more}
 ${action.key !== undefined && markup`<input type="hidden" name="${KEY_PARAMETER}" value="${action.key}" autocomplete="off">`}
 ${controls.length > 0 && markup`<div class="fields">${ordered.map(each => printControl(drawing, each, true))}</div>`}
 <p><button${look && markup` class="${look}"`}>${button}</button></p>

@@ -10,6 +10,7 @@ import { PLACES } from '../../query/list-parameters.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import { invalidSortReason, parseSort, printSort } from '../../store/sort.ts'
 import { type Markup, markup, raw, toLocalPath } from '../markup/markup.ts'
+import { areChosen, CHOICE_FORM } from './many.ts'
 import type { PageView } from './page-view.ts'
 import { printValue } from './values.ts'
 
@@ -63,13 +64,20 @@ export function printTable(
   const own = listColumns(fields)
   const label = own.filter(column => column.name === view.label)
   const columns = [...new Set([...label, ...own]), ...listIncluded(fields, view)]
+  const isChosen = areChosen(view)
   const hint =
     columns.length > MANY_ON_PHONES &&
     markup`<p class="hint sideways${columns.length <= MANY_COLUMNS && ' phone'}">${columns.length} columns: scroll sideways to see them all</p>`
   return markup`${hint}<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table>
-<thead><tr>${columns.map(column => printHead(column, view))}</tr></thead>
-<tbody>${items.map(item => markup`<tr>${columns.map(column => printCell(column, item, view))}</tr>\n`)}</tbody>
+<thead><tr>${isChosen && markup`<th scope="col"><span class="hidden">Choose</span></th>`}${columns.map(column => printHead(column, view))}</tr></thead>
+<tbody>${items.map(item => markup`<tr>${isChosen && printChoice(item, view)}${columns.map(column => printCell(column, item, view))}</tr>\n`)}</tbody>
 </table></div>`
+}
+
+/** Prints the checkbox of a row. It belongs to a form below the table. */
+function printChoice(item: Item, { id = '', label }: PageView): Markup {
+  const named = label === undefined ? undefined : getValue(item, label.split('.'))
+  return markup`<td><input type="checkbox" form="${CHOICE_FORM}" name="${id}" value="${String(item[id])}" aria-label="${`Choose ${named ?? item[id]}`}"></td>`
 }
 
 /** The numbers of columns that fit on most screens, and on a phone. */

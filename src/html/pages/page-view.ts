@@ -45,6 +45,8 @@ export interface FormAction {
   /** The choices of fields that refer to a parent. */
   readonly choices?: ReadonlyMap<string, FieldChoices> | undefined
   readonly description?: string | undefined
+  /** Whether it is of all items that match a filter. */
+  readonly many?: boolean
   /** The idempotency key of a form that creates: who sends it twice creates once. */
   readonly key?: string | undefined
 }
