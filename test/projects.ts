@@ -141,6 +141,7 @@ export const HEAVY: readonly string[] = named([
   'live/board',
   'live/rights',
   'html/browser',
+  'stores/sqlite-columns',
   'stores/growth',
   'html/docs',
   'node',

@@ -15,12 +15,14 @@ import { createRecords, type IdempotencyRecords } from './statements/idempotency
 import { LockedRows } from './statements/locked-rows.ts'
 import { PageReader } from './statements/page-reader.ts'
 import { RowAccess } from './statements/row-access.ts'
+import { sampleRows } from './statements/sample-rows.ts'
 import { TableWalk } from './statements/table-walk.ts'
 import { buildTakeRow, type TakeRow } from './statements/take-rows.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { Writes } from './statements/writes.ts'
 import { adviseGenerated, adviseNarrow, adviseUnwritable, listUnwritable } from './table/advise.ts'
+import type { Column } from './table/columns.ts'
 import type { TableMapping } from './table/table-mapping.ts'
 
 /** The operations on a table, once its catalog is read. */
@@ -51,6 +53,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
   const unfolded = new UnfoldedRows(mapping)
   if (options.migrate) await unfolded.fold(session)
   const isUnfolded = !options.migrate && (await unfolded.exist(session))
+  if (database.converts && catalog.isTable) await sampleRows(mapping, catalog.rowid, session)
   const isExact = catalog.isExact(mapping, 'change')
   const counts = shape.identity.kind === 'integer' && catalog.fillsId(mapping)
   const ids = counts
@@ -98,7 +101,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
       ...adviseOrder(mapping),
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
-      ...adviseTimes(catalog.listForeignTimes(mapping), mapping),
+      ...adviseTimes(listForeignTimes(mapping), mapping),
       ...adviseUnwritable(unwritable, mapping),
       ...adviseGenerated(mapping),
       // A trigger may fill them in.
@@ -133,11 +136,24 @@ function adviseFolding({ table }: TableMapping): string {
   return `${table} has rows of other programs whose texts are not folded for searches, so that each search folds them. Set migrate: true, which folds them at the start`
 }
 
-function adviseTimes(columns: readonly string[], { table }: TableMapping): string[] {
-  return columns.map(column => {
-    const time = `strftime('%Y-%m-%dT%H:%M:%fZ'`
-    return `The default of "${column}" of ${table} writes 2026-01-31 12:00:00, which sorts before all of that day that the store writes: since, until and sort are wrong. Make it the default (${time}, 'now')), and run:\nupdate "${table}" set "${column}" = ${time}, "${column}") where "${column}" like '% %';`
-  })
+/** Lists the dates of writes that the database fills in by a text of another form. */
+function listForeignTimes({ columns, shape }: TableMapping): Column[] {
+  const isDate = ({ name }: Column) => name === shape.createdAt || name === shape.updatedAt
+  return columns.filter(each => each.makesTime && !each.native && isDate(each))
+}
+
+function adviseTimes(columns: readonly Column[], { table }: TableMapping): string[] {
+  if (columns.length === 0) return []
+  const time = `strftime('%Y-%m-%dT%H:%M:%fZ'`
+  const lines = columns.map(
+    ({ column }) =>
+      `\nupdate "${table}" set "${column}" = ${time}, "${column}") where "${column}" like '% %';`,
+  )
+  const forms = columns.map(({ name }) => `${JSON.stringify(name)}: { type: 'datetime utc' }`)
+  const names = columns.map(({ column }) => `"${column}"`).join(', ')
+  return [
+    `${table} has dates whose default writes 2026-01-31 12:00:00, beside 2026-01-31T12:00:00.000Z of the store: ${names}. Lists compare them as times, which an ordinary index does not serve, and other programs compare them as strings. Declare columns: { ${forms.join(', ')} }, so that the store writes as the default. Or make the default (${time}, 'now')), and run:${lines.join('')}`,
+  ]
 }
 
 function adviseUnfilled(unfilled: readonly string[], { table }: TableMapping): string[] {

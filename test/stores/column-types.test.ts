@@ -200,6 +200,13 @@ const SQLITE: Readonly<Record<string, Case>> = {
     shown: [D, '1970-01-01T00:00:00.000Z'],
     form: 'unix seconds',
   },
+  laravel: {
+    type: 'datetime',
+    schema: z.iso.datetime(),
+    values: ["'2026-01-01 00:00:00'", "'2026-01-01 00:00:00.25'"],
+    shown: [D, '2026-01-01T00:00:00.250Z'],
+    form: 'datetime utc',
+  },
   rails: {
     type: 'boolean',
     schema: z.boolean(),
@@ -508,6 +515,13 @@ describe.each([
     "version text not null default 'v'",
   ],
   [
+    'datetime utc',
+    () => openDatabase(),
+    'datetime not null',
+    "'2026-01-01 12:00:00'",
+    "version TEXT default 'v'",
+  ],
+  [
     'unix seconds',
     () => openDatabase(),
     'integer not null',
@@ -555,18 +569,21 @@ describe.each([
   })
 })
 
-it.each(['unix seconds', 'unix milliseconds'] as const)('a new table has %s', async type => {
-  const db = await openDatabase()
-  const columns = { created_at: { type }, updated_at: { type }, seen: { type } }
-  const store = sqlStore({ db, table: 'rows', create: true, columns })
-  const schema = z.object({ seen: z.iso.datetime().nullable() })
-  const rows = defineCollection({ name: 'rows', schema, store, id: 'integer' })
-  const calls = defineApi({ collections: { rows } }).collection('rows')
-  const made = await calls.create({ seen: '2026-01-01T00:00:00.000Z' })
-  expect(await calls.read(made.id)).toEqual(made)
-  // Another program: the trigger renews the version and the date.
-  await db.executeQuery(CompiledQuery.raw('update rows set seen = null'))
-  const { updated_at } = await calls.read(made.id)
-  expect(updated_at > made.updated_at).toBe(true)
-  await store.close()
-})
+it.each(['datetime utc', 'unix seconds', 'unix milliseconds'] as const)(
+  'a new table has %s',
+  async type => {
+    const db = await openDatabase()
+    const columns = { created_at: { type }, updated_at: { type }, seen: { type } }
+    const store = sqlStore({ db, table: 'rows', create: true, columns })
+    const schema = z.object({ seen: z.iso.datetime().nullable() })
+    const rows = defineCollection({ name: 'rows', schema, store, id: 'integer' })
+    const calls = defineApi({ collections: { rows } }).collection('rows')
+    const made = await calls.create({ seen: '2026-01-01T00:00:00.000Z' })
+    expect(await calls.read(made.id)).toEqual(made)
+    // Another program: the trigger renews the version and the date.
+    await db.executeQuery(CompiledQuery.raw('update rows set seen = null'))
+    const { updated_at } = await calls.read(made.id)
+    expect(updated_at > made.updated_at).toBe(true)
+    await store.close()
+  },
+)

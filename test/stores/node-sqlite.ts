@@ -4,6 +4,7 @@ import { defineApi, defineCollection } from 'rest-conventions'
 import { type NodeSqliteDatabase, nodeSqlite, prepareSqlite, sqlStore } from 'rest-conventions/sql'
 import { storeCases } from 'rest-conventions/testing'
 import { z } from 'zod'
+import { findMisread, findMissorted } from './sqlite-columns.ts'
 
 // By a variable: the types of this Node.js do not have it.
 const module: string = 'node:sqlite'
@@ -64,4 +65,9 @@ async function readBigNumbers() {
 }
 
 await readBigNumbers()
+const others = new Kysely<unknown>({
+  dialect: new SqliteDialect({ database: nodeSqlite(new DatabaseSync(':memory:')) }),
+})
+await prepareSqlite(others)
+failed.push(...(await findMisread(others)), ...(await findMissorted(others)))
 console.log(JSON.stringify({ passed: passed > 50, failed }))

@@ -368,7 +368,7 @@ describe.each([
   [
     'SQLite',
     () => openDatabase(),
-    'id integer primary key, note text not null, amount text not null, price real not null, meta json not null, at text not null',
+    'id integer primary key, note text not null, amount real not null, price real not null, meta json not null, at text not null',
     'select note, amount, meta, at from TABLE where id = 1',
   ],
 ] as const)('a row of others in %s', (database, open, made, kept) => {

@@ -71,6 +71,8 @@ export interface NativeType {
   readonly kind: Kind
   /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
   readonly exact?: boolean
+  /** What a column of SQLite must hold for it, where not each does. */
+  readonly as?: ColumnType
   /** Whether the store compares texts of it, since the database compares in a way of its own. */
   readonly byText?: boolean
   /** The column as the database compares it then: an index finds texts by it, among others that are equal to the database. */
@@ -87,6 +89,8 @@ export interface NativeType {
   bind(text: string): Fragment
   /** The column as a text, for patterns and searches. */
   text(column: Fragment): Fragment
+  /** What to compare and sort by, as `bind` binds it. Default: the column. */
+  order?(column: Fragment): Fragment
   /** A date or a time as a time in UTC without a zone; of SQLite in milliseconds since 1970. */
   toUtc?(column: Fragment): Fragment
   /** Converts a time to what `nextDate` computes with, and back; absent where it is that. */
@@ -114,8 +118,8 @@ export interface ServedType {
   readonly natives?: readonly NativeType[]
   /** How it is read as a list of elements of a kind. */
   readonly listOf?: (kind: Kind) => ListType | undefined
-  /** What to make of the column where it holds too much, for a message. */
-  readonly instead?: string
+  /** What to make of the column for fields of a kind that `as` does not hold, for a message. */
+  readonly instead?: (kind: Kind) => string | undefined
   /** Whether a later read of `as` returns exactly what was written. */
   readonly exact?: boolean
 }
@@ -226,6 +230,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly enforcesKeys: Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */
   serves?(type: string): ServedType
+  /** What a column of a type can hold though the database keeps any value in it: it converts some. Absent beside `serves`. */
+  converts?(type: string): ServedType
   /** The types that `columns` asks for by words of their own. */
   readonly forms: Readonly<Record<string, ValueForm>>
   /** Whether a column of a type returns exactly the values that were written. */

@@ -228,7 +228,7 @@ export function serves(type: string, isUtc = false): ServedType {
     if (isUtc) return { as: [], natives: [{ ...instants(Number(kept), asItIs), instant: LOCAL }] }
     const instead =
       "set timezone: 'UTC' in the store if its times are UTC, or { type: 'timestamp utc' } for it in columns"
-    return { as: [], instead }
+    return { as: [], instead: () => instead }
   }
   const end = type.indexOf(LABELS)
   if (end > 0) {

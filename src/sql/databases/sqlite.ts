@@ -6,7 +6,7 @@ import { findLiteral, type LikeStep } from '../../store/selection.ts'
 import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
-import { FORMS } from './sqlite-forms.ts'
+import { converts, FORMS, printedInstant } from './sqlite-forms.ts'
 
 /** Prints a JSON path as a literal, so that an index on the same expression serves it. */
 function toJsonPath(path: Path): Fragment {
@@ -35,6 +35,8 @@ const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
 /** SQLITE_CONSTRAINT_TRIGGER. */
 const TRIGGER = 1811
 const NOT_NULL = 'NOT NULL constraint failed: '
+/** Of a table that is `strict`. */
+const OTHER_TYPE = /^cannot store \w+ value in \w+ column (.+)$/
 const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|PROTOCOL|READONLY)/
 /** Another connection writes. By its message: node:sqlite has one code for all errors. */
 const LOCKED = /^database is locked/
@@ -138,6 +140,7 @@ export const sqlite: SqlDatabase = {
         from (select ${now} as now, strftime('%Y-%m-%dT%H:%M:%S.000Z', ${before}, '+1 second') as next))`
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
+  converts,
   forms: FORMS,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
   serial: true,
@@ -161,11 +164,7 @@ export const sqlite: SqlDatabase = {
   holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
   anyElement: (column, path, _kind, test) =>
     sql`exists (select 1 from json_each(${column}, ${toJsonPath(path)}) as rest_e where ${test(sql.raw('rest_e.value'))})`,
-  /** Computed from its parts: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
-  instant:
-    text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000
-    + case when substr(${text}, 17, 1) = ':' then cast(round(cast(substr(${text}, 18, 6) as real) * 1000) as integer) else 0 end
-    - case when ${text} glob '*[+-][0-9][0-9]:[0-9][0-9]' then (case substr(${text}, -6, 1) when '-' then -1 else 1 end) * (substr(${text}, -5, 2) * 60 + substr(${text}, -2)) * 60000 else 0 end)`,
+  instant: printedInstant,
   like(text, pattern) {
     const matches = sql`${text} glob ${pattern.map(globOf).join('')}`
     const literal = findLiteral(pattern)
@@ -203,6 +202,8 @@ export const sqlite: SqlDatabase = {
     }
     const [, place] = message.split(NOT_NULL)
     if (place !== undefined) return { kind: 'missing', columns: [columnOf(place)] }
+    const [, other] = OTHER_TYPE.exec(message) ?? []
+    if (other !== undefined) return { kind: 'unstorable', columns: [columnOf(other)] }
     if (/CHECK constraint failed/.test(message)) return { kind: 'unstorable' }
     if (/FOREIGN KEY constraint failed/.test(message)) return { kind: 'conflict' }
     if (code.startsWith('SQLITE_BUSY') || LOCKED.test(message)) return { kind: 'again' }

@@ -90,7 +90,6 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       return nameRows(listOthers(mapping).filter(row => isTrue(row.is_required)))
     },
     mayAlter,
-    listForeignTimes: (mapping: TableMapping) => listForeignTimes(mapping, find),
     fillsId: ({ id }: TableMapping) => isFilled(find(id.column)),
     makesRandomIds: (mapping: TableMapping) => makesRandomIds(mapping, find(mapping.id.column)),
     /** Lists the columns that the store does not serve, where a deletion may change one of them in place of the row. */
@@ -129,16 +128,6 @@ const RANDOM = /\b(?:gen_random_uuid|uuidv4|uuid_generate_v[14])\(/
 /** Whether the database makes the ids of other programs, in no order, though the store makes its own in one. */
 function makesRandomIds({ shape: { identity } }: TableMapping, row: Row | undefined): boolean {
   return identity.kind === 'uuid' && identity.ordered !== false && RANDOM.test(String(row?.preset))
-}
-
-/** Lists the columns of the dates of writes that the database fills in by a text of another form. */
-function listForeignTimes(
-  { columns, shape }: TableMapping,
-  find: (column: string) => Row | undefined,
-): string[] {
-  const isTime = ({ name }: Column) => name === shape.createdAt || name === shape.updatedAt
-  const times = columns.filter(each => isTime(each) && isTrue(find(each.column)?.makes_time))
-  return times.map(({ column }) => column)
 }
 
 function nameRows(rows: readonly Row[]): string[] {
@@ -231,7 +220,7 @@ function isFilled(row: Row | undefined): boolean {
 }
 
 function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
-  const { name, type, native, tellsNull } = column
+  const { name, type, field, native, tellsNull } = column
   if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
   const found = String(row.type)
   const isJson = /^jsonb?$/i.test(found) || found === database.types.json
@@ -240,16 +229,17 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
       `its column "${row.name}" is ${found}, but ${name} may be both null and absent, which only JSON tells apart; set { json: false } for it in columns, or use .nullable() alone in the schema; set { json: true } where the column holds JSON`,
     ]
   }
-  const served = database.serves?.(found)
-  if (!served || native || served.as.includes(type)) return []
-  const { as, natives = [], instead = [] } = served
+  const served = database.serves?.(found) ?? database.converts?.(found)
+  const wanted = native ? native.as : type
+  if (!served || !wanted || served.as.includes(wanted)) return []
+  const { as, natives = [] } = served
   const kinds = [...as.map(each => HOLDS[each]), ...natives.map(({ kind }) => HELD[kind] ?? kind)]
   const others = [...new Set(kinds)]
     .filter(each => each !== HOLDS[type])
     .map(each => `declare ${each}`)
-    .concat(instead)
+    .concat(served.instead?.(field.kind) ?? [])
   return [
-    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${[...others, 'serve a view that casts it'].join(', or ')}`,
+    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HELD[field.kind] ?? HOLDS[type]}; ${[...others, 'serve a view that casts it'].join(', or ')}`,
   ]
 }
 

@@ -66,9 +66,12 @@ export function buildExpression(
       const text = native.text(ref)
       return { ...plain, value: text, order: text, alike: native }
     }
-    if (native) return { ...plain, value: native.text(ref), order: ref, native }
+    if (native) {
+      return { ...plain, value: native.text(ref), order: native.order?.(ref) ?? ref, native }
+    }
     const value = column.type === 'text' ? database.text(ref) : ref
-    const canonical = name === shape.createdAt || name === shape.updatedAt
+    const isDate = name === shape.createdAt || name === shape.updatedAt
+    const canonical = isDate && !column.makesTime
     if (kind === 'date-time' && !canonical) {
       return { ...plain, value, order: database.instant(ref) }
     }

@@ -7,6 +7,7 @@ import { DATABASES } from '../databases/databases.ts'
 export type NewColumnType =
   | 'jsonb'
   | 'timestamp utc'
+  | 'datetime utc'
   | 'unix seconds'
   | 'unix milliseconds'
   | 't/f'
@@ -23,7 +24,7 @@ const NUMERIC = /^numeric\((\d+)(?:,(\d+))?\)$/
 /** What a client's numbers hold exactly. */
 const MAX_DIGITS = 15
 
-const FORMS = Object.values(DATABASES).flatMap(({ forms }) => Object.keys(forms))
+const FORMS = [...new Set(Object.values(DATABASES).flatMap(({ forms }) => Object.keys(forms)))]
 
 /** Whether a type is the form of values in some database. */
 export function isForm(type: string): boolean {

@@ -45,7 +45,7 @@ export function decodeValue(value: unknown, column: Column, item?: Item): Json |
   }
   const decoded = native ? native.parse(value) : decodeOwn(value, column)
   if (decoded !== undefined) return decoded
-  column.onUnreadable(column)
+  column.onUnreadable(column, value)
   if (item) markUnreadable(item, name)
   return null
 }
@@ -59,22 +59,25 @@ export function decodeId(row: Readonly<Record<string, unknown>>, id: Column): Id
 function decodeOwn(value: unknown, column: Column): Json | undefined {
   switch (column.type) {
     case 'json':
-      // The column holds what `encodeValue` returned, or JSON of another program.
+      // The column holds what `encodeValue` returned, or JSON of another program: bytes are none.
+      if (column.takesAny && typeof value === 'object') return undefined
       return typeof value === 'string' ? parseJson(value) : (value as Json)
     case 'boolean':
       if (value === true || value === 1 || value === 1n) return true
       return value === false || value === 0 || value === 0n ? false : undefined
     case 'text': {
-      // A number under a string is its digits; bytes are none, and no date is a number.
-      const isDigits = column.field.kind === 'string' && typeof value !== 'object'
+      // A string that reads as a number is one in a column of numbers; bytes are none, and no date is a number.
+      const isDigits =
+        column.field.kind === 'string' && typeof value !== 'object' && !column.untyped
       if (column.takesAny && typeof value !== 'string' && !isDigits) return undefined
       return readText(String(value), column)
     }
     default: {
-      // A text that is empty, or bytes, would be zero; a numeric may have more digits than a number of JavaScript.
+      // Bytes would be zero. PostgreSQL sends a numeric as a text, of more digits perhaps than a number of JavaScript; in
+      // SQLite a text compares with no number.
       const isNumber =
         typeof value === 'string'
-          ? value.trim() !== '' && (column.takesAny || isExactNumber(value))
+          ? value.trim() !== '' && !column.takesAny && isExactNumber(value)
           : typeof value !== 'object'
       if (!isNumber) return undefined
       const number = Number(value)

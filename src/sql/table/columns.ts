@@ -27,7 +27,7 @@ export interface ColumnOptions {
    * The type of a new column in PostgreSQL: `jsonb` instead of `json`, `timestamptz(3)` for a date-time, whose offset
    * and finer digits are not kept, or `numeric(12,2)` for a number, of at most 15 digits and rounded to its scale. The
    * types of an existing table are found by themselves, unless they do not tell the form of the values: `timestamp utc` in
-   * PostgreSQL; in SQLite `unix seconds` or `unix milliseconds` for a date-time, and `t/f`, `true/false`, `Y/N` or `yes/no`
+   * PostgreSQL; in SQLite `datetime utc`, `unix seconds` or `unix milliseconds` for a date-time, and `t/f`, `true/false`, `Y/N` or `yes/no`
    * for a boolean.
    */
   readonly type?: NewColumnType | undefined
@@ -45,6 +45,10 @@ export interface Filled {
   readonly preset: Preset | undefined
   /** Whether all indexes on it have nulls last, as PostgreSQL makes them by default. */
   readonly nullsLast: boolean
+  /** Whether SQLite converts no value that it takes. */
+  readonly untyped: boolean
+  /** Whether its default is the time as SQLite prints it. */
+  readonly makesTime: boolean
 }
 
 /** The values of a column whose field is absent. */
@@ -77,7 +81,7 @@ export interface Column extends Partial<Filled> {
   /** Whether the database keeps values of any type in it, as SQLite does. */
   readonly takesAny: boolean
   /** Tells that it holds a value which is not of the declared form, or which JSON cannot say. */
-  readonly onUnreadable: (column: Column) => void
+  readonly onUnreadable: (column: Column, value: unknown) => void
   /** Whether it holds a scalar as JSON by default, to tell null from absent. */
   readonly tellsNull: boolean
   /** The path of the text that it keeps folded; absent for a column of a field. */
@@ -106,7 +110,7 @@ export interface ColumnOwner {
   /** Finds the type of a column, of an existing table or of what a foreign key of the field names. */
   readonly typeOf: (column: string, field: string) => string | undefined
   /** Is called with a column that holds a value which cannot be read. */
-  readonly onUnreadable: (column: Column) => void
+  readonly onUnreadable: (column: Column, value: unknown) => void
 }
 
 /**
@@ -170,6 +174,19 @@ export function buildColumn(
     onUnreadable,
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
+}
+
+/** Finds the form that a value of a column is of; `undefined` if there is none. */
+export function findForm(
+  value: unknown,
+  { kind }: Field,
+  { forms }: SqlDatabase,
+): string | undefined {
+  const named = Object.entries(forms).find(([, form]) => {
+    const native = form.native('')
+    return native?.kind === kind && native.parse(value) !== undefined
+  })
+  return named?.[0]
 }
 
 /** Finds how a column holds a list of scalars by a type of its own. */

@@ -29,6 +29,8 @@ export function findFilled(column: Column, row: Row, shape: Shape): Filled {
     unwritable,
     preset,
     nullsLast: isTrue(row.has_nulls_last),
+    untyped: /^(?:.*BLOB.*)?$/.test(String(row.type)),
+    makesTime: isTrue(row.makes_time),
   }
 }
 

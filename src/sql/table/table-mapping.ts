@@ -10,7 +10,7 @@ import type { FoldedText, ForeignKey, SqlDatabase, VersionTrigger } from '../dat
 import { type Fragment, PLACEHOLDER, sql } from '../databases/sql-text.ts'
 import { buildExpression, type ColumnExpression } from './column-expression.ts'
 import { decodeRow, encodeValue, toColumnValue } from './column-values.ts'
-import { buildColumn, type Column, type ColumnOwner, type Filled } from './columns.ts'
+import { buildColumn, type Column, type ColumnOwner, type Filled, findForm } from './columns.ts'
 import { fillIn } from './filled.ts'
 import { foldValue, listFolded, printSign, toFoldedText } from './folded.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
@@ -104,7 +104,7 @@ export class TableMapping {
       shape,
       database,
       typeOf: (column, field) => found?.typeOf(column) ?? types.get(field),
-      onUnreadable: column => this.#tellUnreadable(column),
+      onUnreadable: (column, value) => this.#tellUnreadable(column, value),
     }
     const names = [...shape.fields.keys()].filter(name => !identity.parts || name !== identity.name)
     this.stored = names.map(name => {
@@ -196,15 +196,20 @@ export class TableMapping {
     return sameJson(value, before)
   }
 
-  #tellUnreadable(column: Column): void {
+  /** @param value the first one. */
+  #tellUnreadable(column: Column, value: unknown): void {
     if (this.unreadable.has(column)) return
     this.unreadable.add(column)
+    const form = findForm(value, column.field, this.database)
+    const name = JSON.stringify(column.name)
     const advice =
-      column.type === 'json'
-        ? 'set { json: false } for it in columns'
-        : 'serve a view that casts them'
+      form !== undefined
+        ? `declare columns: { ${name}: { type: '${form}' } }`
+        : column.type === 'json'
+          ? 'declare what the column holds, or set { json: false } for it in columns'
+          : 'declare what the column holds, or serve a view that casts them'
     emitWarning(
-      `${this.table}: its column "${column.column}" holds values that cannot be read as ${column.name} is declared, and are null in answers. Correct them, declare what the column holds, or ${advice}`,
+      `${this.table}: its column "${column.column}" holds values that cannot be read as ${column.name} is declared, and are null in responses. Correct them, or ${advice}`,
       { code: 'REST_CONVENTIONS_TABLE' },
     )
   }
