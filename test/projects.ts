@@ -76,6 +76,7 @@ export const STORES: readonly string[] = named([
   'stores/take',
   'stores/timestamps',
   'stores/transactions',
+  'stores/trash-default',
   'stores/types',
   'stores/walk',
   'stores/work-events',

@@ -19,6 +19,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
   const createdAt = one.createdAt ?? other.createdAt
   const updatedAt = one.updatedAt ?? other.updatedAt
+  const trash = one.trash ?? other.trash
   const mergeRole = (role: 'readOnly' | 'writeOnly') =>
     [...(one[role] ?? []), ...(other[role] ?? [])].filter(name =>
       [one, other].every(each => !each.fields.has(name) || each[role]?.includes(name)),
@@ -43,6 +44,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     ...((one.search || other.search) && {
       search: [...new Set([...(one.search ?? []), ...(other.search ?? [])])],
     }),
+    ...(trash !== undefined && { trash }),
     ...(readOnly.length > 0 && { readOnly: [...new Set(readOnly)] }),
     ...(writeOnly.length > 0 && { writeOnly: [...new Set(writeOnly)] }),
   }

@@ -92,6 +92,8 @@ export interface Shape {
   readonly search?: readonly string[] | undefined
   /** The names of the read-only fields, whose values no client sends; absent where there are none. */
   readonly readOnly?: readonly string[] | undefined
+  /** The name of the date of a deletion, which new items lack; absent without a trash. */
+  readonly trash?: string | undefined
   /** The names of the write-only fields, which no answer has: a log of changes leaves them out. */
   readonly writeOnly?: readonly string[] | undefined
 }

@@ -76,6 +76,7 @@ export function buildShape(options: ExpandedDeclaration) {
     ...(updated && { updatedAt: updated }),
     ...(buildField(schema, 'output').open && { open: true }),
     ...(searched?.fold && { search: searched.fields }),
+    ...(trash && { trash: trash.date }),
     ...(readOnly.length > 0 && { readOnly }),
     ...(writeOnly.length > 0 && { writeOnly }),
   }

@@ -196,10 +196,16 @@ function findRow(column: string, rows: readonly Row[]): Row | undefined {
 }
 
 function findTableIssues(
-  { stored, versionColumn, id, parts, database }: TableMapping,
+  { stored, versionColumn, id, parts, database, shape }: TableMapping,
   find: (column: string) => Row | undefined,
 ): string[] {
   const issues = stored.flatMap(column => findIssues(column, find(column.column), database))
+  const trashed = stored.find(({ name, preset }) => name === shape.trash && preset)
+  if (trashed) {
+    issues.push(
+      `its column "${trashed.column}" has a default, which puts each new item into the trash; declare ${trashed.name}: z.iso.datetime().nullable().default(null), or leave out the default of the column`,
+    )
+  }
   const key = parts ? undefined : find(id.column)
   if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
     issues.push(
