@@ -44,7 +44,7 @@ import { requireField } from './model/compile/require-field.ts'
 import { DOWNLOAD, SEARCH } from './model/compile/routes.ts'
 import { singular } from './model/compile/singular.ts'
 import { keepCollectionDefinition } from './model/definitions.ts'
-import type { CollectionOptions, Places } from './model/types/collection-options.ts'
+import type { CollectionOptions, Places, Timestamps } from './model/types/collection-options.ts'
 import type { AnyCollection, MadeIds } from './model/types/collection-types.ts'
 import type { Declaration } from './model/types/declaration.ts'
 import type { CollectionDefinition } from './model/types/definition.ts'
@@ -116,6 +116,7 @@ export function defineCollection<
   Sql = unknown, // the query builder of the store
   Lease extends string = never, // the field of the lease
   const Trash extends string = never, // the fields of the deletion
+  const Dates extends boolean | Timestamps = true, // the dates that the server sets
 >(
   options: CollectionOptions<
     N,
@@ -140,7 +141,8 @@ export function defineCollection<
     Groups,
     Sql,
     Lease,
-    Trash
+    Trash,
+    Dates
   >,
 ): Collection<
   Made<
@@ -164,7 +166,8 @@ export function defineCollection<
     Groups,
     Sql,
     Lease,
-    NoInfer<Trash>
+    NoInfer<Trash>,
+    Dates
   >
 >
 export function defineCollection(options: object): unknown {

@@ -3,7 +3,7 @@
 import type { BasePrincipal, Principal } from './auth/scheme.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { type Collection, defineCollection } from './collection.ts'
-import type { CollectionOptions, Places } from './model/types/collection-options.ts'
+import type { CollectionOptions, Places, Timestamps } from './model/types/collection-options.ts'
 import type { MadeIds } from './model/types/collection-types.ts'
 import type { Operation } from './model/types/operation.ts'
 import type { BinaryForm } from './schema/blob-forms.ts'
@@ -38,6 +38,7 @@ export type DefineCollection<P extends BasePrincipal> = <
   Sql = unknown,
   Lease extends string = never,
   const Trash extends string = never,
+  const Dates extends boolean | Timestamps = true,
 >(
   options: CollectionOptions<
     N,
@@ -62,7 +63,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Groups,
     Sql,
     Lease,
-    Trash
+    Trash,
+    Dates
   >,
 ) => Collection<
   Made<
@@ -86,7 +88,8 @@ export type DefineCollection<P extends BasePrincipal> = <
     Groups,
     Sql,
     Lease,
-    NoInfer<Trash>
+    NoInfer<Trash>,
+    Dates
   >
 >
 

@@ -151,7 +151,7 @@ export const use${at} = async () => (await plain${at}.list({ color: 'red', price
   },
   patch: {
     // 5 of them patch each member of a union by itself, so that schemas with z.json() can be patched at all.
-    max: 316,
+    max: 320,
     plain:
       at => `declare const plain${at}: { patch(id: string, changes: Partial<In${at}>): Promise<Out${at}> }
 export const use${at} = async () => (await plain${at}.patch('x', { price: 1, model: { name: 'x' } })).price`,
@@ -159,7 +159,7 @@ export const use${at} = async () => (await plain${at}.patch('x', { price: 1, mod
   (await api.collection(items${at}).patch('x', { price: 1, model: { name: 'x' } })).price`,
   },
   action: {
-    max: 1_280,
+    max: 1_300,
     plain: at => `const input${at} = z.object({ offer: z.number() })
 const output${at} = z.object({ total: z.number() })
 export async function run${at}({ input, item, update }: { input: z.infer<typeof input${at}>; item: Out${at}; update(changes: Partial<In${at}>): Promise<Out${at}> }): Promise<z.infer<typeof output${at}>> {

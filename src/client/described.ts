@@ -68,6 +68,7 @@ interface DescribedDef<T extends CollectionDescription> {
   readonly binary: never
   readonly lease: never
   readonly trash: never
+  readonly own: object
   readonly principal: AnyPrincipal
   readonly by: 'client'
 }

@@ -6,7 +6,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { BinaryForm } from '../../schema/blob-forms.ts'
 import type { Output, SomeSchema } from '../../schema/zod-fields.ts'
 import type { Store, TotalMode } from '../../store/store.ts'
-import type { Def, DefStored, MadeIds } from './collection-types.ts'
+import type { DateNames, Def, DefStored, MadeIds } from './collection-types.ts'
 import type { FieldRole, OwnerOptions } from './field-roles.ts'
 import type { ActionResult, Hooks, OwnDef, RunContext } from './hooks.ts'
 import type { Among, PathOf, Where } from './list-query.ts'
@@ -86,10 +86,10 @@ type NameOf<T> = T extends unknown ? keyof T & string : never
 
 /** The dotted paths of a schema; the second also has the properties that the server adds. */
 type PathIn<S extends SomeSchema> = unknown extends Output<S> ? string : PathOf<Output<S>>
-type PathInItem<S extends SomeSchema> = PathIn<S> | 'id' | 'created_at' | 'updated_at'
+type PathInItem<S extends SomeSchema, Dates> = PathIn<S> | 'id' | DateNames<Dates>
 
 /** A path to sort by; `-` before it sorts downwards. */
-type SortIn<S extends SomeSchema> = PathInItem<S> | `-${PathInItem<S>}`
+type SortIn<S extends SomeSchema, Dates> = PathInItem<S, Dates> | `-${PathInItem<S, Dates>}`
 
 /** By action: whether it acts on an item or on the collection. */
 export type Places = Readonly<Record<string, 'item' | 'collection'>>
@@ -224,6 +224,7 @@ export interface CollectionOptions<
   Sql = unknown,
   Lease extends string = string,
   Trash extends string = string,
+  Dates extends boolean | Timestamps = boolean | Timestamps,
 > extends PlainOptions {
   readonly store: Store & { readonly sql?: Sql | undefined }
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
@@ -240,21 +241,25 @@ export interface CollectionOptions<
    * Whether items have `created_at` and `updated_at`, or the names of those that they have: `{ created: 'createdAt',
    * updated: 'updatedAt' }`, `{ created: 'created_at' }` for one alone. Default true.
    */
-  readonly timestamps?: boolean | Timestamps | undefined
+  readonly timestamps?: Dates | undefined
   readonly operations?: readonly Operations[] | undefined
   readonly blobs?: Blobs | undefined
   readonly binary?: Binary | undefined
   /** The order of a list without `sort`, such as `-created_at`. Default: creation, oldest first. */
-  readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
+  readonly sort?: NoInfer<SortIn<S, Dates>> | readonly NoInfer<SortIn<S, Dates>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
-  readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
+  readonly indexes?:
+    | readonly NoInfer<PathInItem<S, Dates> | readonly PathInItem<S, Dates>[]>[]
+    | undefined
   /**
    * Fields, or sets of fields, in which no two items may be equal. An item that breaks two of them gets the error of one,
    * which differs by store. Among some items only: `{ fields: ['slug'], where: { deleted_at: { exists: false } } }`. Each
    * condition is a value or `exists`, as in a partial index.
    */
   readonly unique?:
-    | readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[] | PartialUnique<PathInItem<S>>>[]
+    | readonly NoInfer<
+        PathInItem<S, Dates> | readonly PathInItem<S, Dates>[] | PartialUnique<PathInItem<S, Dates>>
+      >[]
     | undefined
   /**
    * Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too.
@@ -298,7 +303,7 @@ export interface CollectionOptions<
    * The fields by which items may be counted: `GET /<name>/count?by=color&sum=price`, and of a date by its day, month
    * and year, `by=created_at:month`. A count may name up to four of them, and has at most 1,000 groups. Default none.
    */
-  readonly groups?: readonly Among<Groups, PathInItem<S>>[] | undefined
+  readonly groups?: readonly Among<Groups, PathInItem<S, Dates>>[] | undefined
   /**
    * The field of the time until then a job has an item: an optional date-time, such as `taken_until`. With it
    * `take()` hands out items to the jobs of several servers, each to one. Default none.
@@ -314,9 +319,9 @@ export interface CollectionOptions<
   readonly trash?: // A template infers from a string alone: an object gives both of its names.
   `${Among<Trash, FieldOf<S>>}` | TrashOptions<Among<Trash, FieldOf<S>>> | undefined
   /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
-  readonly actions?: ActionsOption<OwnDef<S, I, P, Sql>, On, In, Out, Methods> | undefined
+  readonly actions?: ActionsOption<OwnDef<S, I, P, Sql, Dates>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
-  readonly hooks?: Hooks<OwnDef<S, I, P, Sql>> | undefined
+  readonly hooks?: Hooks<OwnDef<S, I, P, Sql, Dates>> | undefined
   /**
    * The access rules by operation or action; they count where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
    * Default: every principal may do everything.
@@ -337,7 +342,7 @@ export interface CollectionOptions<
    * of one database.
    */
   readonly visible?:
-    | RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>
-    | ThroughWith<NoInfer<FieldOf<S>>, RowPolicy<P, Rows, FiltersOf<OwnDef<S, I>>>>
+    | RowPolicy<P, Rows, FiltersOf<OwnDef<S, I, P, Sql, Dates>>>
+    | ThroughWith<NoInfer<FieldOf<S>>, RowPolicy<P, Rows, FiltersOf<OwnDef<S, I, P, Sql, Dates>>>>
     | undefined
 }

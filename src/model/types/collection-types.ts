@@ -42,6 +42,8 @@ export interface Def {
   readonly lease: string
   /** The fields of the deletion; `never` without a trash. */
   readonly trash: string
+  /** The properties that the server adds to an item: its id and dates. */
+  readonly own: object
   /** The form of binary properties in answers: `never` where there are none. */
   readonly binary: BinaryForm
   /** The collections that fields refer to: those of parents, and others. */
@@ -78,6 +80,7 @@ export interface UnknownDef<P extends BasePrincipal = Principal> extends Def {
   readonly binary: never
   readonly lease: never
   readonly trash: never
+  readonly own: ServerFields<string | number>
 }
 
 /** A principal with the claims that all of these types of collections count on. */
@@ -113,7 +116,7 @@ export type NoBlobs = BlobStore & { readonly absent?: never }
 export interface Made<
   N,
   S,
-  I,
+  I extends keyof MadeIds,
   On,
   In,
   Out,
@@ -132,6 +135,7 @@ export interface Made<
   Sql = unknown,
   Lease = never,
   Trash = never,
+  Dates = true,
 > {
   readonly name: N
   readonly schema: S
@@ -150,6 +154,7 @@ export interface Made<
   readonly groups: Groups
   readonly lease: Lease
   readonly trash: Trash
+  readonly own: OwnFields<I, Dates>
   readonly binary: 'absent' extends keyof Blobs
     ? Binary
     : [Binary] extends [never]
@@ -177,6 +182,20 @@ export type ServerFields<Id> = {
   readonly updated_at: string
 }
 
+/** The properties that the server adds, by `timestamps`. */
+export type OwnFields<I extends keyof MadeIds, Dates> = true extends Dates
+  ? ServerFields<MadeIds[I]>
+  : string extends DateNames<Dates>
+    ? ServerFields<MadeIds[I]>
+    : { readonly id: MadeIds[I] } & { readonly [K in DateNames<Dates>]: string }
+
+/** The names of the dates that `timestamps` declares. */
+export type DateNames<T> = true extends T
+  ? 'created_at' | 'updated_at'
+  : T extends object
+    ? Extract<T[keyof T], string>
+    : never
+
 /** Leaves properties out of each member of a union. Without any it costs the type checker nothing. */
 export type Drop<T, K extends string> = [K] extends [never] ? T : Without<T, K>
 type Without<T, K extends string> = T extends unknown
@@ -191,13 +210,13 @@ export type NamedBy<D extends Def> = D['key'] extends 'id'
   : IdOf<D> | { readonly [K in D['key']]: IdOf<D> }
 
 /** A whole item, as hooks and actions get it, with its write-only properties. */
-export type DefStored<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
+export type DefStored<D extends Def> = Output<D['schema']> & D['own']
 
 /**
  * An item as operations return it: frozen, without its write-only properties. A program reads a file as its
- * record, a client as its address. What only some principals read a client may lack. The type ignores two options: with
- * `timestamps` there are no dates, or others, and with `idField: 'identifier'` no `id`. Editors show the properties, since the
- * branches of a conditional type have no name of their own.
+ * record, a client as its address. What only some principals read a client may lack. The type ignores one option: with
+ * `idField: 'identifier'` there is no `id`. Editors show the properties, since the branches of a conditional type have no
+ * name of their own.
  */
 export type DefItem<D extends Def> = D['by'] extends 'client'
   ? D extends DocumentDef
@@ -205,14 +224,14 @@ export type DefItem<D extends Def> = D['by'] extends 'client'
     : ([D['binary']] extends [never]
         ? Readonly<Maybe<Readable<D>, LimitedIn<D>>>
         : Addressed<Maybe<Readable<D>, LimitedIn<D>>, D['binary']>) &
-        ServerFields<IdOf<D>>
-  : Readable<D> & ServerFields<MadeIds[D['id']]>
+        D['own']
+  : Readable<D> & D['own']
 
 /** What lists filter and sort by: no file has an order, or a value to compare. */
 export type DefCompared<D extends Def> = D['by'] extends 'client'
   ? D extends DocumentDef
     ? Drop<DefItem<D>, D['files']>
-    : WithoutFiles<Readable<D>> & ServerFields<IdOf<D>>
+    : WithoutFiles<Readable<D>> & D['own']
   : DefItem<D>
 
 type Readable<D extends Def> = [D['writeOnly']] extends [never]

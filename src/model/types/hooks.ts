@@ -11,6 +11,7 @@ import type {
   DefStored,
   IdOf,
   MadeIds,
+  OwnFields,
   UnknownDef,
 } from './collection-types.ts'
 import type { Callable, CallOptions, Member, Resource } from './resource.ts'
@@ -21,6 +22,7 @@ export interface OwnDef<
   I extends keyof MadeIds = keyof MadeIds,
   P extends BasePrincipal = Principal,
   Sql = unknown,
+  Dates = true,
 > extends Def {
   readonly principal: P
   readonly schema: S
@@ -33,6 +35,7 @@ export interface OwnDef<
   readonly binary: never
   readonly lease: never
   readonly trash: never
+  readonly own: OwnFields<I, Dates>
 }
 
 /** The types of one collection of an api. */
