@@ -21,7 +21,13 @@ import { buildTakeRow, type TakeRow } from './statements/take-rows.ts'
 import { Totals } from './statements/totals.ts'
 import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { Writes } from './statements/writes.ts'
-import { adviseGenerated, adviseNarrow, adviseUnwritable, listUnwritable } from './table/advise.ts'
+import {
+  adviseGenerated,
+  adviseNarrow,
+  adviseNulls,
+  adviseUnwritable,
+  listUnwritable,
+} from './table/advise.ts'
 import type { Column } from './table/columns.ts'
 import type { TableMapping } from './table/table-mapping.ts'
 
@@ -104,6 +110,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
       ...adviseTimes(listForeignTimes(mapping), mapping),
       ...adviseUnwritable(unwritable, mapping),
       ...adviseGenerated(mapping),
+      ...adviseNulls(mapping),
       // A trigger may fill them in.
       ...(catalog.mayAlter(mapping, 'insert') ? [] : adviseNarrow(mapping)),
     ],

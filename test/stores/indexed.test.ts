@@ -1,5 +1,5 @@
 // Indexes that the administrator of a PostgreSQL makes, `create index on cars (price)`, serve filters, sorts and cursors of each type.
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, type Kysely } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
@@ -32,10 +32,12 @@ const types = Object.keys(TYPES)
 const columns = types.flatMap((type, at) => [`c${at} ${type}`, `r${at} ${type} not null`])
 const statements: CompiledQuery[] = []
 let ask: (path: string) => Promise<{ items: Record<string, unknown>[]; next: string | undefined }>
+let database: Kysely<unknown>
 let explain: (statement: CompiledQuery) => Promise<string>
 
 beforeAll(async () => {
   const db = openPostgres({}, each => statements.push(each))
+  database = db
   const run = (text: string) => db.executeQuery(CompiledQuery.raw(text))
   await run(`create table indexed (id bigint primary key, ${columns.join(', ')})`)
   const values = types.flatMap(type => [
@@ -109,4 +111,60 @@ describe.each([...types.entries()])('the index on column %i, %s', (at, type) => 
     for (const each of [...statements])
       expect(await explain(each), each.sql).not.toContain('Seq Scan')
   })
+})
+
+test('the order of a nullable column takes an index with nulls first, which open() names', async () => {
+  const run = (text: string) => database.executeQuery(CompiledQuery.raw(text))
+  for (const each of [
+    'create table holes (id bigint primary key, price int, size int, weight int not null, color int)',
+    'insert into holes select n, nullif(n % 9, 0), n, n, n from generate_series(1, 20000) as n',
+    'create index on holes (price)',
+    'create index on holes (size)',
+    'create index on holes (size nulls first, id)',
+    'create index on holes (weight)',
+    'analyze holes',
+  ])
+    await run(each)
+  const schema = z.object({
+    price: z.int().nullable(),
+    size: z.int().nullable(),
+    weight: z.int().nullable(),
+    color: z.int().nullable(),
+  })
+  const open = async () => {
+    const warnings: string[] = []
+    const listen = ({ message }: Error) =>
+      void (message.startsWith('holes') && warnings.push(message))
+    process.on('warning', listen)
+    const holes = defineCollection({
+      ...{ name: 'holes', schema, id: 'integer', timestamps: false, total: 'none' },
+      store: sqlStore({ db: database, version: false }),
+      indexes: ['price', 'size', 'weight', ['price', 'size']],
+      operations: ['list'],
+    })
+    const api = defineApi({ collections: { holes } })
+    await api.open()
+    await new Promise(setImmediate)
+    process.off('warning', listen)
+    return { api, warning: warnings.find(each => each.includes('nulls first')) }
+  }
+  const { warning } = await open()
+  const [says, ...others] = warning?.split('\n') ?? []
+  const lines = others.filter(each => each.startsWith('create'))
+  expect(says).toMatch(/^holes .*"price"/)
+  expect(lines).toEqual([
+    'create index concurrently if not exists "holes_by_price" on "holes" ("price" nulls first, "id");',
+    'create index concurrently if not exists "holes_by_price_size" on "holes" ("price" nulls first, "size" nulls first, "id");',
+  ])
+  for (const line of lines) await run(line)
+  const { api, warning: again } = await open()
+  expect(again).toBeUndefined()
+  for (const sort of ['price', '-price', 'price,size', 'size', '-size']) {
+    statements.length = 0
+    expect(
+      (await api.fetch(new Request(`http://a.example/holes?limit=5&sort=${sort}`))).status,
+    ).toBe(200)
+    for (const each of [...statements])
+      expect(await explain(each), each.sql).not.toMatch(/Seq Scan|"Sort/)
+  }
 })

@@ -2,6 +2,7 @@
 
 import { print, sql } from '../databases/sql-text.ts'
 import { type Column, mayBeNull } from './columns.ts'
+import { printIndex } from './create-table.ts'
 import { isSent } from './filled.ts'
 import type { TableMapping } from './table-mapping.ts'
 
@@ -30,6 +31,23 @@ export function adviseNarrow({ database, from, table, columns }: TableMapping): 
     : `let them be null:${lines.join('')}`
   return [
     `${table} has columns that are never null, though the schema lets their properties be absent or null, so that a write without a value fails: ${nameAll(narrow)}. Leave out .optional() and .nullable() there, or ${widen}`,
+  ]
+}
+
+/** Names the indexes for lists in the order of a column that has nulls, if those of the column have them last. */
+export function adviseNulls(mapping: TableMapping): string[] {
+  const { table, from, columns, indexes, database } = mapping
+  const holed = columns.filter(each => each.nullsLast && !each.notNull && mayBeNull(each))
+  const missing = indexes.filter(
+    ({ unique, paths: [first] }) => !unique && holed.some(({ name }) => name === first),
+  )
+  if (missing.length === 0) return []
+  const firsts = holed.filter(({ name }) => missing.some(({ paths: [first] }) => name === first))
+  const lines = missing.map(
+    each => `\n${print(printIndex({ ...each, from }, ' concurrently'), database).sql};`,
+  )
+  return [
+    `${table} has no index in the order of its lists, which have nulls first, on ${nameAll(firsts)}. The ones that are there serve filters and lists without nulls. Run this, or leave the fields out of indexes:${lines.join('')}`,
   ]
 }
 
