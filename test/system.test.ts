@@ -276,3 +276,56 @@ test.each([[{ any: [] }], [{ any: ['a b'] }], [{ all: ['a'] }], [{ any: ['a'], a
 test('withPrincipal gives the same function: types are all that differs', () => {
   expect(withPrincipal<{ tenant: string }>().defineCollection).toBe(defineCollection)
 })
+
+describe('what a row policy returned once', () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ price: z.number() }),
+    store: memoryStore(),
+    visible: principal => RULES[principal?.id ?? ''],
+  })
+  const RULES: Readonly<Record<string, object>> = {
+    infinite: { price: { lte: Number.POSITIVE_INFINITY } },
+    nan: { price: { lte: Number.NaN } },
+    least: { price: { gte: Number.NEGATIVE_INFINITY } },
+    all: { price: { gte: 0 } },
+    cheap: { price: { lte: 1 } },
+    text: { price: { lte: '1' } },
+    old: { created_at: { lt: new Date(0) } },
+    new: { created_at: { gte: new Date(0) } },
+    wrong: { price: { lte: undefined } },
+    empty: { price: {} },
+  }
+  const api = defineApi({ collections: [cars] })
+  const calls = api.collection(cars)
+  const as = (id: string) => ({ principal: { id } })
+  const list = (id: string) => calls.list({}, as(id)).toArray()
+
+  // Twice: the second time it is known.
+  test.each(['first', 'second'])('is not taken for another one: %s', async () => {
+    const priced = await api.asSystem().collection(cars).create({ price: 2 })
+    const count = async (id: string) => (await list(id)).length > 0
+    const seen = ['infinite', 'nan', 'least', 'all', 'cheap', 'text', 'old', 'new'].map(
+      async id => [id, await count(id)],
+    )
+    expect(Object.fromEntries(await Promise.all(seen))).toEqual({
+      infinite: false,
+      nan: false,
+      least: false,
+      all: true,
+      cheap: false,
+      text: false,
+      old: false,
+      new: true,
+    })
+    await expect(list('wrong')).rejects.toThrow(TypeError)
+    await expect(list('empty')).rejects.toThrow(TypeError)
+    await api.asSystem().collection(cars).delete(priced)
+  })
+
+  test('counts for what it adds to a new item', async () => {
+    await expect(calls.create({ price: 1 }, as('old'))).rejects.toThrow(/could not see/)
+    await expect(calls.create({ price: 2 }, as('cheap'))).rejects.toThrow(/could not see/)
+    for (const id of ['new', 'cheap']) await calls.create({ price: 1 }, as(id))
+  })
+})

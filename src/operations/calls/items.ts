@@ -1,18 +1,21 @@
 // The items that a request reaches: below the parent of its path, and visible to its principal by the row policy.
 
+import { memoize } from '../../base/memoize.ts'
 import { getValue } from '../../base/paths.ts'
+import { Remembered } from '../../base/remembered.ts'
 import { type Awaitable, andThen, type Item } from '../../base/values.ts'
 import { HttpError, type Issue } from '../../errors.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import type { RowRule } from '../../model/types/declaration.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { isPlain, show } from '../../options.ts'
-import type { ParsedFilter } from '../../query/related.ts'
+import { isOwn, type ParsedFilter } from '../../query/related.ts'
 import type { Relation } from '../../query/relation.ts'
-import { createWithin, type Filter } from '../../store/filter.ts'
+import { createWithin, type Filter, listLeaves } from '../../store/filter.ts'
+import { matcher } from '../../store/selection.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { readRuleFilters } from './program-filters.ts'
+import { readRuleFilters, toPlainFilters } from './program-filters.ts'
 import { findWithin, resolveFilter } from './resolve-filter.ts'
 import type { RunningTransaction } from './running-transaction.ts'
 import { testOf } from './test-item.ts'
@@ -121,11 +124,21 @@ export function assertVisible(
   const { collection } = context.target
   const rows = buildRowFilter(context, collection, transaction)
   if (!rows) return undefined
-  return andThen(rows.sees(withServerValues(collection, values, current)), visible => {
+  const item = namesServerValues(collection, rows)
+    ? withServerValues(collection, values, current)
+    : values
+  return andThen(rows.sees(item), visible => {
     if (visible) return
     const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
     throw new HttpError(403, [{ message, type: 'forbidden_row' }])
   })
+}
+
+/** Whether a filter compares what the store adds to an item. */
+function namesServerValues({ shape }: CollectionDefinition, { where }: RowFilter): boolean {
+  const { identity, createdAt, updatedAt } = shape
+  const added = [identity.name, createdAt, updatedAt]
+  return listLeaves(where).some(({ path: [name] }) => added.includes(name))
 }
 
 /** Adds the dates and the id of the store to values. The id of a new item is not known yet. */
@@ -165,8 +178,9 @@ export function buildRowFilter(
   if (!visible || context.system) return undefined
   const { through, and } = typeof visible === 'function' ? { and: visible } : visible
   const above = through === undefined ? [] : listThrough(context, collection, through, transaction)
-  const where = and ? [...above, ...listRuled(context, collection, and, transaction)] : above
-  if (where.length === 0) return undefined
+  const ruled = and && buildRuled(context, collection, and, transaction)
+  if (above.length === 0) return ruled
+  const where = ruled ? [...above, ...ruled.where] : above
   return { where, sees: testOf(where, collection.shape.fields, context) }
 }
 
@@ -185,24 +199,26 @@ function listThrough(
 }
 
 /** Matches nothing, not even an item that has no id yet. */
-const NOTHING: readonly Filter[] = [{ operator: 'any', filters: [] }]
+const NOTHING: RowFilter = { where: [{ operator: 'any', filters: [] }], sees: () => false }
 
-/** Lists the filters of a rule. Items of other collections in it are not narrowed by their own rules: none goes in a circle. */
-function listRuled(
+/** Builds the filter of a rule. Items of other collections in it are not narrowed by their own rules: none goes in a circle. */
+function buildRuled(
   context: OperationContext,
   collection: CollectionDefinition,
   rule: RowRule,
   transaction: RunningTransaction | undefined,
-): readonly Filter[] {
+): RowFilter | undefined {
   const filters = rule(context.principal)
   if (filters === undefined) {
     if (context.inProcess && !context.principal) warnOfNothing(collection)
     return NOTHING
   }
   // It may compare what the principal does not see.
-  const where = filtersOf(toWhole(collection), filters)
+  const read = readRule(toWhole(collection), filters)
+  if (!Array.isArray(read)) return read
   const enter = ({ scope }: Relation) => findWithin(context, scope.name, transaction)
-  return where?.map(filter => resolveFilter(filter, enter)) ?? NOTHING
+  const where = read.map(filter => resolveFilter(filter, enter))
+  return { where, sees: testOf(where, collection.shape.fields, context) }
 }
 
 /** The collections of which a program without a principal saw nothing: each is warned of once. */
@@ -215,24 +231,35 @@ function warnOfNothing(collection: CollectionDefinition): void {
   process.emitWarning?.(message, { type: 'RestConventionsWarning', code: 'NO_PRINCIPAL' })
 }
 
-/**
- * Compiles the filters of a rule; `undefined` where no item can match.
- * @throws TypeError for anything else: a promise, a list and a map have no filters, and would show everything.
- */
-function filtersOf(
-  collection: CollectionDefinition,
-  rule: unknown,
-): readonly ParsedFilter[] | undefined {
+/** What a rule has returned: its filters if they reach other collections; if not, all that its requests need. */
+type ReadRule = ParsedFilter[] | RowFilter | undefined
+
+/** By what rules return, as text: a rule returns the same for many requests. At most 200 of each collection. */
+const rules = memoize((_collection: CollectionDefinition) => new Remembered<ReadRule>(200, 300))
+
+/** @throws TypeError for anything but filters: a promise, a list and a map have none, and would show everything. */
+function readRule(collection: CollectionDefinition, rule: unknown): ReadRule {
   const option = `${collection.name}: visible`
   if (!isPlain(rule)) {
     throw new TypeError(
       `${option} must return an object of filters at once, or undefined, not ${show(rule)}`,
     )
   }
+  const plain = toPlainFilters(rule, `${option}: `)
+  // Infinite numbers and NaN print as null: no item has one.
+  const text = JSON.stringify(plain)
+  return rules(collection).get(text, () => compileRule(collection, plain, option))
+}
+
+/** @throws TypeError for filters that the collection does not have. */
+function compileRule(collection: CollectionDefinition, plain: object, option: string): ReadRule {
   const issues: Issue[] = []
-  const where = readRuleFilters(rule, collection, option, issues)
+  const where = readRuleFilters(plain, collection, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${option} returns no filters: ${wrong.message}`)
   // No item has a value that its field cannot have.
-  return issues.length > 0 ? undefined : where
+  if (issues.length > 0) return NOTHING
+  if (!where.every(isOwn)) return [...where]
+  if (where.length === 0) return undefined
+  return { where, sees: matcher({ where }, collection.shape.fields) }
 }

@@ -46,17 +46,12 @@ export const findProgramReader: (collection: CollectionDefinition) => QueryReade
   },
 )
 
-/**
- * Reads the filters of a row policy. Issues are added to the list.
- * @throws TypeError as {@link toPlainFilters} does.
- */
+/** Reads the plain filters of a row policy. Issues are added to the list. */
 export function readRuleFilters(
-  filters: object,
+  plain: object,
   collection: CollectionDefinition,
-  where: string,
   issues: Issue[],
 ): readonly ParsedFilter[] {
-  const plain = toPlainFilters(filters, `${where}: `)
   const place = { at: 'visible', scope: findProgramScope(collection) }
   const read = readWhere(plain, place, LIMITS, issues)
   // What is above the limit was not read.
