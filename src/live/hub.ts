@@ -114,7 +114,8 @@ export class Hub {
         isFailing = false
         if (!hasMore && !this.#isRoused) await this.#sleep(POLL_MS)
       } catch (error) {
-        if (!isFailing) this.report(error)
+        // Where nobody follows any more, the store may be closed.
+        if (!isFailing && this.#groups.size > 0) this.report(error)
         isFailing = true
         await this.#sleep(PAUSE_MS)
       }

@@ -18,7 +18,18 @@ const ROOT = join(import.meta.dirname, '../..')
 const TSX = join(ROOT, 'node_modules/.bin/tsx')
 
 const missing = !existsSync(MODULES)
-if (missing) console.warn(`Skipped: the clients of others are not installed. Run ${INSTALL}`)
+const hasTanStackDb = existsSync(join(MODULES, '@tanstack/db'))
+if (missing || !hasTanStackDb)
+  console.warn(`Skipped: the clients of others are not installed. Run ${INSTALL}`)
+
+/** Has a program import the source in place of the package. */
+function importSource(program: string): string {
+  return program
+    .replaceAll("'rest-conventions'", `'${join(ROOT, 'src/index.ts')}'`)
+    .replaceAll("'rest-conventions/query'", `'${join(ROOT, 'src/client/tanstack-query.ts')}'`)
+    .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/index.ts')}'`)
+    .replaceAll("'rest-conventions/client/live'", `'${join(ROOT, 'src/client/live.ts')}'`)
+}
 
 describe.skipIf(missing)('clients of other people', () => {
   const { api } = carsApi(() => memoryStore(), memoryBlobs())
@@ -31,6 +42,9 @@ describe.skipIf(missing)('clients of other people', () => {
     folder = await mkdtemp(join(MODULES, '.run-'))
     for (const name of ['fetch.ts', 'light.ts', 'package.json', 'tsconfig.json'])
       await cp(join(FOLDER, name), join(folder, name))
+    if (!hasTanStackDb) return
+    const example = await readFile(join(ROOT, 'examples/tanstack-db.ts'), 'utf8')
+    await writeFile(join(folder, 'live.ts'), importSource(example))
   })
 
   afterAll(async () => {
@@ -44,11 +58,7 @@ describe.skipIf(missing)('clients of other people', () => {
     const blocks = blocksOf(await readFile(join(ROOT, 'docs/client.md'), 'utf8'))
     const block = blocks.find(each => each.text.includes(text))
     if (!block) throw new Error(`docs/client.md has no block with ${text}`)
-    const source = block.text
-      .replaceAll("'rest-conventions'", `'${join(ROOT, 'src/index.ts')}'`)
-      .replaceAll("'rest-conventions/query'", `'${join(ROOT, 'src/client/tanstack-query.ts')}'`)
-      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/index.ts')}'`)
-    await writeFile(join(folder, name), source)
+    await writeFile(join(folder, name), importSource(block.text))
   }
 
   /** Runs a program; what it prints, failures included. */
@@ -93,5 +103,10 @@ describe.skipIf(missing)('clients of other people', () => {
       expect.stringContaining('has changed'),
       'Ann',
     ])
+  })
+
+  test.skipIf(!hasTanStackDb)('a collection of TanStack DB is the live list', async () => {
+    const printed = (await run(TSX, 'live.ts')).split('\n')
+    expect(printed.at(-1)).toBe('400')
   })
 })

@@ -346,3 +346,51 @@ test.each([
     await api.close()
   },
 )
+
+test('a row policy of citext, and a filter of an enum, show what the list shows', async () => {
+  const db = openPostgres()
+  const table = newTable()
+  const run = (text: string) =>
+    db.executeQuery(CompiledQuery.raw(text.replaceAll('TABLE', `"${table}"`)))
+  await run('create extension if not exists citext')
+  await run(`create type "${table}_state" as enum ('new', 'used', 'old')`)
+  await run(
+    `create table TABLE (id int primary key, owner citext not null, state "${table}_state" not null, version text not null)`,
+  )
+  const cars = defineCollection({
+    name: 'cars',
+    id: 'integer',
+    schema: z.object({ owner: z.string(), state: z.enum(['new', 'used', 'old']) }),
+    store: sqlStore({ db, table, create: true, changes: true }),
+    timestamps: false,
+    live: true,
+    visible: () => ({ owner: 'ann' }),
+  })
+  const api = defineApi({ collections: { cars } })
+  await api.open()
+  for (const query of ['', '?state=used', '?state[nin]=new']) {
+    await run('delete from TABLE')
+    const board = new Board()
+    await board.connect((headers, signal) =>
+      api.fetch(new Request(`http://api.example/cars${query}`, { headers, signal })),
+    )
+    const harms = [
+      `insert into TABLE values (1, 'ANN', 'used', 'v'), (2, 'ann', 'new', 'v'), (3, 'Bob', 'used', 'v')`,
+      `update TABLE set owner = 'aNN' where id = 3`,
+      `update TABLE set state = 'old' where id < 3`,
+      `update TABLE set owner = 'bob' where id = 1`,
+      'delete from TABLE where id = 3',
+    ]
+    for (const harm of harms) {
+      await run(harm)
+      await board.until(async () => {
+        const found = await api.fetch(new Request(`http://api.example/cars${query}`))
+        const shown = [...board.items.values()].toSorted((a, b) => Number(a.id) - Number(b.id))
+        return board.isReady && JSON.stringify(shown) === (await found.text())
+      })
+    }
+    expect(JSON.stringify(board.events)).not.toMatch(/bob/i)
+    await board.disconnect()
+  }
+  await api.close()
+})

@@ -2,12 +2,15 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection } from '../../src/index.ts'
 import * as library from '../../src/sql/index.ts'
 import { preparePostgres, reuseStatements, sqlStore } from '../../src/sql/index.ts'
 import { UnavailableError } from '../../src/store/errors.ts'
 import { findOne } from '../../src/store/writes.ts'
 import { storeCases } from '../../src/testing/index.ts'
 import { createOne, updateOne } from '../../src/testing/write-items.ts'
+import { Board } from '../live/events.ts'
 import { abortBesideOthers } from './neighbours.ts'
 import { hasPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
@@ -193,6 +196,43 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
         await expect(list).rejects.toThrow('aborted')
         while ((await waiting()) > 0);
       })
+    })
+  })
+
+  test.each([1, 4])('a live list is the list, in a pool of %i', async size => {
+    await through({ size }, async connectionString => {
+      const { db } = open({ reuse: true, connectionString })
+      const table = newTable()
+      const store = sqlStore({ db, table, create: true, changes: true })
+      const schema = z.object({ color: z.string() })
+      const cars = defineCollection({ name: 'cars', id: 'integer', schema, store, live: true })
+      const api = defineApi({ collections: { cars } })
+      const resource = api.asSystem().collection(cars)
+      const boards = [new Board(), new Board()]
+      const follow = (board: Board) =>
+        board.connect((headers, signal) =>
+          api.fetch(new Request('http://api.example/cars?color=red', { headers, signal })),
+        )
+      const expectLists = async (ids: readonly number[]) => {
+        for (const board of boards)
+          await board.until(() => board.isReady && String([...board.items.keys()]) === String(ids))
+      }
+      await resource.create({ color: 'red' })
+      for (const each of boards) await follow(each)
+      await expectLists([1])
+      await resource.create({ color: 'red' })
+      // Another program, beside the pooler and through it.
+      await ask(postgres().url, `update "${table}" set color = 'blue' where id = 1`)
+      await expectLists([2])
+      await boards[1]?.disconnect()
+      await ask(connectionString, `update "${table}" set color = 'red' where id = 1`)
+      await resource.delete(2)
+      if (boards[1]) await follow(boards[1])
+      await expectLists([1])
+      const resets = boards.map(({ events }) => events.filter(({ event }) => event === 'reset'))
+      expect(resets.map(({ length }) => length)).toEqual([1, 1])
+      for (const each of boards) await each.disconnect()
+      await api.close()
     })
   })
 
