@@ -247,6 +247,7 @@ test('rest-conventions/client/batch', async () => {
       "type BatchStep",
       "type BatchSteps",
       "type StepOptions",
+      "upsertMany",
     ]
   `)
 })

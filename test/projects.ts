@@ -12,6 +12,7 @@ export const STORES: readonly string[] = named([
   'batch/batch',
   'batch/by-filter',
   'batch/model',
+  'batch/upserts',
   'blobs/lost-connection',
   'cli/check-rows',
   'cli/pull',

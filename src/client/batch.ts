@@ -17,6 +17,7 @@ export type {
   BatchSteps,
   StepOptions,
 } from './run-batch.ts'
+export { upsertMany } from './upsert-many.ts'
 
 /**
  * Does all steps, or none, where the api has `batch: true`. It is repeated safely by its key.

@@ -1,4 +1,5 @@
-// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`, `tx` and `max-affected`.
+// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`, `tx`, `max-affected`
+// and `resolution`.
 import { splitList } from './message.ts'
 
 /** What a `Prefer` header asks for (RFC 7240). */
@@ -9,6 +10,8 @@ export interface Preferences {
   readonly tx?: 'rollback'
   /** The most items that a write by filter may affect; `NaN` for what is no number. */
   readonly 'max-affected'?: number
+  /** What to do with the items of an array that exist, in lower case; `''` for no value. */
+  readonly resolution?: string
 }
 
 const RETURNS = ['minimal', 'representation'] as const
@@ -29,11 +32,13 @@ export function parsePrefer(text: string | undefined): Preferences {
   const form = RETURNS.find(known => known === values.get('return'))
   const count = COUNTS.find(known => known === values.get('count'))
   const most = values.get('max-affected')
+  const resolution = values.get('resolution')
   return {
     ...(form && { return: form }),
     ...(count && { count }),
     ...(values.get('tx') === 'rollback' && { tx: 'rollback' }),
     ...(most !== undefined && { 'max-affected': parseMaxAffected(most) }),
+    ...(resolution !== undefined && { resolution }),
   }
 }
 

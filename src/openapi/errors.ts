@@ -9,7 +9,13 @@ import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
 import { listCommonHeaders, referToHeaders } from './headers.ts'
-import { buildContent, isByFilter, JSON_TYPE, type MethodDescription } from './method.ts'
+import {
+  buildContent,
+  isByFilter,
+  JSON_TYPE,
+  type MethodDescription,
+  upsertsArrays,
+} from './method.ts'
 
 /** The errors that any request may have: `default` stands for them. */
 const COMMON = [403, 405, 406, 408, 412, 413, 414, 415, 416, 422, 431, 500, 503]
@@ -34,7 +40,7 @@ function listStatuses(described: MethodDescription): number[] {
     add(ofItem || parent || collection.hideExistence, 404)
     add(
       writes &&
-        (ofItem || name === 'upsert' || isByFilter(described)) &&
+        (ofItem || name === 'upsert' || isByFilter(described) || upsertsArrays(described)) &&
         collection.requirePrecondition,
       428,
     )

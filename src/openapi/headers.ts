@@ -5,7 +5,7 @@ import { UPSERT } from '../model/compile/unique-keys.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/types/definition.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
-import { isByFilter, type MethodDescription, takesKey } from './method.ts'
+import { isByFilter, type MethodDescription, takesKey, upsertsArrays } from './method.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
@@ -36,6 +36,14 @@ const DATES: ReadonlySet<string> = new Set(['If-Modified-Since', 'If-Unmodified-
 
 /** Those that a light document has: they keep changes from being lost or made twice. */
 const LIGHT: ReadonlySet<string> = new Set(['Idempotency-Key', 'If-Match'])
+
+/** That of an upsert of an array. */
+const OF_ARRAY: Headers = {
+  Prefer: [
+    'resolution=merge-duplicates or ignore-duplicates of an array: what happens to items that exist; return=representation or minimal (RFC 7240)',
+    TEXT,
+  ],
+}
 
 /** Those of a write by filter. */
 const BY_FILTER: Headers = {
@@ -69,17 +77,19 @@ function listRequestHeaders(described: MethodDescription): readonly string[] {
 /** Builds the header parameters of an operation. */
 export function buildHeaderParameters(described: MethodDescription): object[] {
   const { components, name: operation } = described
-  const byFilter = isByFilter(described) ? BY_FILTER : {}
+  const upserts = upsertsArrays(described)
+  const own = isByFilter(described) ? BY_FILTER : upserts ? OF_ARRAY : {}
+  const suffix = upserts ? 'OfArray' : 'OfFilter'
   const isRequired = (name: string) => operation === 'deleteMany' && name === 'Prefer'
   const { isInline, isLight } = components
   const names = listRequestHeaders(described).filter(name =>
     isLight ? LIGHT.has(name) || isRequired(name) : isInline || !DATES.has(name),
   )
   return names.map(name => {
-    const [description, schema] = byFilter[name] ?? REQUEST[name] ?? []
-    const isOwn = byFilter[name] !== undefined
+    const [description, schema] = own[name] ?? REQUEST[name] ?? []
     const required = isRequired(name)
-    const wanted = name.replaceAll('-', '') + (isOwn ? `Of${required ? 'Deletion' : 'Filter'}` : '')
+    const as = required ? 'OfDeletion' : own[name] ? suffix : ''
+    const wanted = name.replaceAll('-', '') + as
     return components.refer('parameters', wanted, { owner: 'header' }, () => {
       return { in: 'header', name, description, ...(required && { required }), schema }
     })

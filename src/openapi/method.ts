@@ -2,6 +2,7 @@
 
 import { isSafe } from '../http/methods.ts'
 import type { RouteTarget } from '../model/compile/routes.ts'
+import { listArrayKeys } from '../model/compile/unique-keys.ts'
 import type {
   ActionDefinition,
   ApiDefinition,
@@ -78,6 +79,12 @@ export function createsItems({ target, name, components }: MethodDescription): b
 /** Whether schemas have such arrays: where no other change is whole, types would say that every POST may answer one. */
 export function hasArrays(described: MethodDescription): boolean {
   return described.api.batch && createsItems(described)
+}
+
+/** Whether such an array may also change items that exist. */
+export function upsertsArrays(described: MethodDescription): boolean {
+  const { collection } = described.target
+  return hasArrays(described) && collection !== undefined && listArrayKeys(collection).length > 0
 }
 
 /** One value, or an array of them. */

@@ -4,7 +4,7 @@ import { memoize } from '../base/memoize.ts'
 import { toPath } from '../base/paths.ts'
 import { isSafe } from '../http/methods.ts'
 import { DOWNLOAD, SEARCH } from '../model/compile/routes.ts'
-import { listKeys, UPSERT } from '../model/compile/unique-keys.ts'
+import { listArrayKeys, listKeys, ON_CONFLICT, UPSERT } from '../model/compile/unique-keys.ts'
 import type { CollectionDefinition } from '../model/types/definition.ts'
 import { FILTER_OPERATIONS } from '../model/types/operation.ts'
 import { isGroupParameter } from '../query/groups.ts'
@@ -21,7 +21,7 @@ import { fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
 import { buildFilters, DEEP_OBJECT, INSTANT, type QueryParameter } from './filters.ts'
 import { isGroupName, listGroupParameters } from './groups.ts'
-import { isByFilter, type MethodDescription } from './method.ts'
+import { isByFilter, type MethodDescription, upsertsArrays } from './method.ts'
 import { printItemType } from './names.ts'
 import { describeInclude } from './relations.ts'
 
@@ -32,6 +32,7 @@ const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
 export function buildQueryParameters(described: MethodDescription): object[] {
   const { target, method, name, components } = described
   if (name === UPSERT && target.collection) return keyParameters(target.collection)
+  if (target.collection && upsertsArrays(described)) return [conflictParameter(target.collection)]
   const reads = isSafe(method) || isByFilter(described)
   if (!target.collection || !reads || method === 'QUERY') return []
   const { action, collection } = target
@@ -62,6 +63,14 @@ function keyParameters(collection: CollectionDefinition): object[] {
     const description = `Names the item: ${own.join(', or ')}, and nothing else`
     return field ? [{ name, in: 'query', required, description, schema: fieldSchema(field) }] : []
   })
+}
+
+/** Describes the parameter that names the set of an array's items. */
+function conflictParameter(collection: CollectionDefinition): object {
+  const description =
+    'Of an array, with Prefer: resolution: the unique set by which it finds items that exist'
+  const sets = listArrayKeys(collection).map(set => set.join())
+  return { name: ON_CONFLICT, in: 'query', description, schema: { ...TEXT, enum: sets } }
 }
 
 /** Lists the parameters of a query. */

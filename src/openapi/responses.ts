@@ -15,6 +15,7 @@ import {
   orArray,
   shareSchema,
   takesKey,
+  upsertsArrays,
 } from './method.ts'
 import { printItemType, toTypeName } from './names.ts'
 import { itemSchema } from './schemas.ts'
@@ -87,7 +88,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   describe: { 200: ['Resources', 'The resources', 'resources'], 304: UNCHANGED },
 }
 
-const NONE_CREATED: Answer = ['NoneCreated', 'An empty list, of an empty array', 'page']
+const NONE_CREATED: Answer = ['NoneCreated', 'The items, none of which is created', 'page']
 
 /** What clients of a light document meet: it has none of the headers that ask for others. */
 const LIGHT: ReadonlySet<string> = new Set(['200', '201', '303'])
@@ -101,6 +102,7 @@ function answersOf(described: MethodDescription): readonly (readonly [string, An
     ...answers,
     ...(creates && { 201: ITEM }),
     ...(hasArrays(described) && { 200: NONE_CREATED, 201: CREATED }),
+    ...(upsertsArrays(described) && { 204: DONE }),
     ...(name === 'list' && method === 'GET' && target.collection?.live && { 200: LIVE_LIST }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),

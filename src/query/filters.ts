@@ -153,7 +153,7 @@ export function tooLong({ length }: string, { pattern }: Pick<QueryLimits, 'patt
 }
 
 /** Parses a filter's value: date-times and UUIDs get one form, so that every store compares the same. */
-function parseFilterValues(text: string, field: Field, pattern = false): Scalar[] {
+export function parseFilterValues(text: string, field: Field, pattern = false): Scalar[] {
   if (field.uuid) return pattern || isUuid(text) ? [text.toLowerCase()] : []
   if (pattern) return [text]
   const leaf = field.kind === 'array' ? field.element : field

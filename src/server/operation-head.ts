@@ -59,23 +59,11 @@ export function readOperationHead(context: CollectionContext): void {
   else context.writeResponse = context.preferences.return ?? 'redirect'
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
-  if (context.operation === 'create') refuseResolution(context)
   const key = headers['idempotency-key'] ?? findText(context.submitted, KEY_PARAMETER)
   if (key === undefined) return
   const parsed = parseIdempotencyKey(key)
   // A later request may have the key of one that is only tried, and do the work.
   if (isSafe(method) || context.preferences.tx === undefined) context.idempotencyKey = parsed
-}
-
-/** Rejects the upsert headers and parameters of other servers, because creating the items instead would be dangerous. @throws HttpError 400 */
-function refuseResolution({ parameters, request: { headers } }: CollectionContext): void {
-  const isWanted = headers.prefer !== undefined && /\bresolution\s*=/i.test(headers.prefer)
-  const named = parameters.find(({ name }) => name === 'on_conflict')
-  if (!isWanted && !named) return
-  const field = named?.name ?? 'prefer'
-  const message =
-    'A POST only creates. Leave out on_conflict and resolution, or PUT each item by its id or a unique set.'
-  throw new HttpError(400, [{ message, field, type: 'not_supported' }])
 }
 
 /** Takes out `_method` and, of pages, whose forms send every control, empty values; then rewrites dialects. */

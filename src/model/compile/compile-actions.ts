@@ -15,6 +15,7 @@ const OTHER_METHODS: Readonly<Record<Exclude<keyof Resource, Operation>, true>> 
   search: true,
   change: true,
   upsert: true,
+  upsertMany: true,
   actions: true,
 }
 

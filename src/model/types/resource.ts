@@ -113,7 +113,15 @@ export interface Resource<D extends Def = UnknownDef, in out Named = AnyNames>
     SearchOf<D, Named>,
     ByFilterOf<D, Named> {}
 
-/** The writes to all items that match a filter: all of them, or none. The store needs transactions. */
+/** Options of an upsert of an array. */
+export interface UpsertManyOptions extends CreateOptions {
+  /** The fields of the unique set that names the items, or `id` if clients choose ids. Default: the only set. */
+  readonly onConflict?: string | readonly string[] | undefined
+  /** Whether items that exist are patched, or stay as they are. Default `'merge-duplicates'`. */
+  readonly resolution?: 'merge-duplicates' | 'ignore-duplicates' | undefined
+}
+
+/** The writes to the items of an array, and to all items that match a filter: all of them, or none. The store needs transactions. */
 export interface ByFilterOf<D extends Def, in out Named = AnyNames> {
   /**
    * Applies a JSON Merge Patch to each item that matches, as `patch` does, and gives their number.
@@ -136,6 +144,16 @@ export interface ByFilterOf<D extends Def, in out Named = AnyNames> {
     filters: Matching<DefCompared<D>> & RelatedFilters<D, Named>,
     options: ManyOptions & { readonly maxAffected: number },
   ): Promise<number>
+  /**
+   * Creates the items of an array, and patches those that a unique set finds. It gives all in the order of the array.
+   * @throws HttpError as `create` and `patch` do; TypeError if the fields are not a set of the option `unique`.
+   * @example
+   * await cars.upsertMany([{ plate: 'AB-123', color: 'green', price: 30 }], { onConflict: 'plate' })
+   */
+  upsertMany(
+    items: readonly DefChanges<D>[],
+    options?: UpsertManyOptions,
+  ): Promise<readonly DefItem<D>[]>
 }
 
 /** The search of a collection. */

@@ -26,6 +26,7 @@ import { resolveCollection } from '../calls/resolve-collection.ts'
 import { trackCalls } from '../calls/track-calls.ts'
 import { writeByFilter } from '../writes/by-filter.ts'
 import { findKey, upsertBy } from '../writes/upsert.ts'
+import { findSet, listProgramKeys, RESOLUTIONS, upsertMany } from '../writes/upsert-many.ts'
 import { findHeld } from './held-item.ts'
 import { countMatching, createList, type ListRunner, readFilters } from './list-calls.ts'
 import { readWithIncluded } from './nested-items.ts'
@@ -143,6 +144,24 @@ class CollectionResource implements Resource<UnknownDef> {
     const perform = upsertBy(() => key)
     const call = { operation: 'upsert', place: WHOLE_COLLECTION, value, options, perform }
     return this.#runItem(call)
+  }
+
+  readonly upsertMany: Resource['upsertMany'] = async (items, options) => {
+    const { onConflict, resolution = 'merge-duplicates', ...others } = options ?? {}
+    const collection = this.#collection
+    const sets = listProgramKeys(collection)
+    const names = findSet(sets, onConflict === undefined ? [] : [[onConflict].flat()])
+    if (!names || !RESOLUTIONS.includes(resolution) || !Array.isArray(items))
+      throw new TypeError(
+        `${collection.name}.upsertMany needs an array, and { onConflict } with the fields of one unique set: ${sets.map(set => set.join(' and ')).join(', or ') || 'declare one by the option unique'}. A resolution is ${RESOLUTIONS.join(' or ')}`,
+      )
+    const perform: Perform = call => {
+      const { value } = call.body ?? {}
+      return upsertMany(call, Array.isArray(value) ? value : [], { names, resolution })
+    }
+    const place = WHOLE_COLLECTION
+    const call = { operation: 'create', place, value: items, options: others, perform }
+    return (await this.#runItem(call)) as never // of an array it gives one
   }
 
   readonly patch: Resource['patch'] = async (target, value, options) =>

@@ -9,6 +9,7 @@ import * as fields from './enforce-field-roles.ts'
 import * as around from './hooks.ts'
 import * as input from './input.ts'
 import * as several from './many.ts'
+import * as conditions from './preconditions.ts'
 import type { Steps } from './steps.ts'
 import * as store from './store.ts'
 import { storeAll } from './store-many.ts'
@@ -167,6 +168,47 @@ export function changeItem<Done extends FieldName>(
           return toStore(storable)
         }),
     )
+}
+
+/** Items of an array, from the body to the store: those that exist are changed, and the others are created. */
+export function upsertItems(
+  start: Steps<'body'>,
+  collection: CollectionDefinition,
+): Steps<'body' | 'stored'> {
+  const { hooks, targets, owner, roles, requirePrecondition } = collection
+  const refers = targets.size > 0
+  const hasHook = hooks.before.has('create') || hooks.before.has('patch')
+  const stored = start
+    .within(input.reportIssuesTogether, [], issues =>
+      issues.within(several.eachOpen, [], item => {
+        const own = item
+          .otherwise('current', absent => checkNewItem(absent, collection, false))
+          .check(requirePrecondition && conditions.requirePrecondition, 428)
+          .check(owner && fields.requireOwnListed, 401, 403)
+          .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
+          .set('own', input.takeOwnValues)
+        return checkChange(own, collection, 'patch')
+      }),
+    )
+    .check(hasHook && refers && refs.requireReferences, 400)
+    .within(several.eachOpen, [], item =>
+      completeChange(
+        item.otherwise('current', absent => completeNewItem(absent, collection)),
+        collection,
+        'patch',
+      ),
+    )
+    .within(several.eachOpen, [], item =>
+      requireStorableChange(
+        item.otherwise('current', absent => requireStorable(absent, collection)),
+        collection,
+      ),
+    )
+    .check(refers && (hasHook ? refs.requireReferencesAgain : refs.requireReferences), 400)
+    .fill<'stored'>(storeAll, 400, 409)
+  const runs = hooks.transaction && (hooks.after.has('create') || hooks.after.has('patch'))
+  if (!runs) return stored
+  return stored.within(several.eachStored, [], item => item.check(around.runAfterHookWithin))
 }
 
 /** What the `before` hooks make of a change; it ends where nothing is changed. */

@@ -14,9 +14,10 @@ import { findDoomed } from './find-doomed.ts'
 import * as around from './hooks.ts'
 import * as keys from './idempotency-key.ts'
 import * as input from './input.ts'
-import { changeItem, createItem, runsAfter, runWithin } from './item-steps.ts'
+import { changeItem, createItem, runsAfter, runWithin, upsertItems } from './item-steps.ts'
 import * as several from './many.ts'
 import { findNamed, retryIfNamed } from './named-item.ts'
+import { retryIfAnyTaken } from './named-items.ts'
 import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
@@ -53,6 +54,32 @@ export function planCreateMany(collection: CollectionDefinition): Steps<'result'
               item
                 .check(blobs && contents.keepUploads)
                 .check(runsAfter(hooks, 'create') && around.runAfterHook),
+          ),
+        )
+        .set('result', several.answerAll),
+    )
+}
+
+/** The same with the items that a unique set finds: these are changed. They are found within the transaction. */
+export function planUpsertMany(collection: CollectionDefinition): Steps<'result'> {
+  const { blobs, hooks } = collection
+  return requireCreatable(collection)
+    .set('body', input.requireArray, 413)
+    .within(keys.claimKey, [409, 422], keyed =>
+      keyed
+        .within(retryIfAnyTaken, [], attempt =>
+          attempt.within(store.runMatching, [], atomic =>
+            atomic.within(several.withItems, [], items =>
+              upsertItems(items.fill<'body'>(several.findItems, 400), collection).within(
+                several.eachStored,
+                [],
+                item =>
+                  item
+                    .check(blobs && contents.keepUploads)
+                    .check(blobs && contents.removeReplacedContents)
+                    .check(runsAfter(hooks, 'patch', true) && around.runAfterHook),
+              ),
+            ),
           ),
         )
         .set('result', several.answerAll),
@@ -235,6 +262,7 @@ function planFind(collection: CollectionDefinition): Steps<'current'> {
 export const compileWrites = memoize((collection: CollectionDefinition) => ({
   create: toPerform(planCreate(collection)),
   createMany: toPerformMany(planCreateMany(collection)),
+  upsertMany: toPerformMany(planUpsertMany(collection)),
   patchMany: toPerformMany(planPatchMany(collection)),
   deleteMany: toPerformMany(planDeleteMany(collection)),
   replace: toPerform(planChange(collection, 'replace')),

@@ -81,7 +81,7 @@ export function refuseIfMatch({ call }: Pick<Write, 'call'>): void {
 }
 
 /** The maximum of attempts of a write: for each one that failed, another write has succeeded. */
-const MAX_ATTEMPTS = 1000
+export const MAX_ATTEMPTS = 1000
 
 /** Of the items that several requests write. */
 const lines = new Lines<Id>()

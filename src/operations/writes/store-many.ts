@@ -42,8 +42,13 @@ export async function storeAll(write: WriteState): Promise<void> {
     }
   }
   const open = [...items.keys()].filter(at => items[at]?.stored === undefined)
+  // A change may free a value for a new item.
+  const changed = open.filter(at => items[at]?.current)
+  const created = open.filter(at => !items[at]?.current)
   try {
-    for (let at = 0; at < open.length; at += MAX_SET) await storePart(open.slice(at, at + MAX_SET))
+    for (const each of [changed, created])
+      for (let at = 0; at < each.length; at += MAX_SET)
+        await storePart(each.slice(at, at + MAX_SET))
   } catch (error) {
     throw begun ? transaction.fail(error) : error
   }

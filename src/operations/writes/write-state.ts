@@ -42,6 +42,8 @@ export interface Many {
   buildResult(stored: readonly Stored[]): Awaitable<OperationResult>
   /** Builds the result from the answer that was kept. */
   replay(answer: Json): Awaitable<OperationResult>
+  /** Whether other items exist by now than those that it has found. */
+  isOutdated?(call: OperationContext): Awaitable<boolean>
   /** What the request says besides its body. */
   readonly texts?: readonly string[]
 }
