@@ -224,7 +224,7 @@ describe('in the client', () => {
       fetch: async () => new Response('<html>', { headers }),
     })
     await expect(client.cars.read(1)).rejects.toThrow(
-      'Status 200, text/html: not of this API. Is the URL right?',
+      'Status 200, text/html: this is not of this API',
     )
   })
 })

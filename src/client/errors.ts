@@ -41,8 +41,8 @@ export class ConnectionError extends Error {
 
 /** Creates the error for what no api of this library answers. It is final: nothing is sent again for it. */
 export function notAnAnswer(
-  { status, headers, url = '' }: Pick<Response, 'status' | 'headers'> & { readonly url?: string },
-  message = `Status ${status}, ${headers.get('content-type')}: not of this API. Is the URL right? ${url}`.trimEnd(),
+  { status, headers, url }: Pick<Response, 'status' | 'headers'> & { readonly url?: string },
+  message = `Status ${status}, ${headers.get('content-type')}: ${url || 'this'} is not of this API`,
 ): HttpError {
   return new HttpError({ status, errors: [{ message, code: status }], headers })
 }

@@ -40,7 +40,7 @@ test(`with everything at most ${MAX_BYTES} bytes, minified and zipped, and nothi
 
 test.each([
   ['tanstack-query', 1_500],
-  ['batch', 800],
+  ['batch', 950],
   ['query-batch', 1_500],
   ['forms', 900],
   ['files', 900],
