@@ -29,7 +29,7 @@ export function findFilled(column: Column, row: Row, shape: Shape): Filled {
     unwritable,
     preset,
     nullsLast: isTrue(row.has_nulls_last),
-    untyped: /^(?:.*BLOB.*)?$/.test(String(row.type)),
+    untyped: row.type === '' || String(row.type).includes('BLOB'),
     makesTime: isTrue(row.makes_time),
   }
 }
