@@ -202,7 +202,7 @@ export const api = defineApi({
   pages: html,
   signIn: '/v2/users/login', // a browser asks for its form, and comes back with the cookie
   access: { root: 'public' },
-  rateLimit: { policies: [{ limit: 600, window: 60 }] },
+  rateLimit: { policies: [{ limit: Number(process.env.PER_MINUTE ?? 600), window: 60 }] },
   schemes: [session],
   versions: [
     { version: 1, collections: { patients: formerPatients }, deprecated: new Date('2026-01-01') },
@@ -242,6 +242,10 @@ if ((await system.collection(users).count()) === 0)
 const { PORT = '3000', JOB_MS = '60000' } = process.env
 setInterval(() => remind().then(sendMails).catch(console.error), Number(JOB_MS)).unref()
 const server = harden(createServer(api.handler)).listen(PORT)
+server.once('error', ({ message }) => {
+  console.error(`${message}. Use another port, such as PORT=3001`)
+  process.exit(1)
+})
 server.once('listening', () => console.log(`Serving http://localhost:${PORT}/v2/`))
 process.once('SIGTERM', async () => {
   await shutDown(server)
