@@ -136,6 +136,10 @@ const server = harden(
     else api.handler(request, response)
   }),
 ).listen(Number(PORT), '127.0.0.1') // no password: only for this machine
+server.once('error', ({ message }) => {
+  console.error(`${message}. Use another port, such as PORT=3001`)
+  process.exit(1)
+})
 server.once('listening', () => console.log(`Serving http://127.0.0.1:${PORT}/as/north-agent`))
 process.once('SIGTERM', async () => {
   await shutDown(server)

@@ -8,7 +8,7 @@ const COUNTS = new URL('../test/english.json', import.meta.url)
 /** By its name, what a sentence must not match. */
 const RULES: Readonly<Record<string, RegExp>> = {
   'starts with Who, What, Those or To': /^(?:Who|What|Those|To [a-z]+)\b(?!.*\?)/,
-  'where for if': /\bwhere\b/i,
+  'where for if': /\bwhere\b(?!:)/i,
   'beside, besides, in place of': /\b(?:besides?|in place of)\b/i,
   'none, nothing, nobody': /\b(?:none|nothing|nobody)\b/i,
   'answer for response': /\banswer(?:s|ed)?\b/i,

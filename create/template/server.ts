@@ -7,6 +7,10 @@ const server = harden(createServer(api.handler))
 const port = Number(process.env.PORT ?? 3000)
 // Only this machine, because everybody may write: add schemes to api.ts, then set HOST=0.0.0.0.
 const host = process.env.HOST ?? '127.0.0.1'
+server.once('error', ({ message }) => {
+  console.error(`${message}. Use another port, such as PORT=3001`)
+  process.exit(1)
+})
 server.listen(port, host, () => {
   console.log(`http://${host}:${port} is ready. Everybody may write: add schemes to api.ts.`)
 })
