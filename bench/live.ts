@@ -1,5 +1,6 @@
 // Live lists beside server-sent events by hand on node:http, with the same watchers and changes:
 //   npx tsx bench/live.ts [--watchers=1000] [--changes=200] [--rounds=3] [--filters]
+//   npx tsx bench/live.ts --bound=10000     memory at as many watchers, while more are refused
 //   npx tsx bench/live.ts --writes=20000 [--url=postgres://…]     what a write pays for the log
 // `--filters`: each watcher has a filter of its own, which lets all items through.
 import { fork } from 'node:child_process'
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     changes: { type: 'string', default: '200' },
     rounds: { type: 'string', default: '3' },
     filters: { type: 'boolean', default: false },
+    bound: { type: 'string' },
     writes: { type: 'string' },
     url: { type: 'string' },
     serve: { type: 'string' },
@@ -58,7 +60,8 @@ function serveOurs() {
     store: memoryStore(),
     live: true,
   })
-  const api = defineApi({ collections: { cars } })
+  // What is refused is told to its client.
+  const api = defineApi({ collections: { cars }, onError() {} })
   const resource = api.asSystem().collection(cars)
   return {
     handler: api.handler,
@@ -131,7 +134,7 @@ interface Round {
   readonly perSecond: number
 }
 
-async function measure(kind: string): Promise<Round> {
+async function startServer(kind: string) {
   const child = fork(fileURLToPath(import.meta.url), [`--serve=${kind}`], {
     execArgv: [...process.execArgv, '--expose-gc'],
   })
@@ -141,16 +144,26 @@ async function measure(kind: string): Promise<Round> {
     const [usage] = await once(child, 'message')
     return usage
   }
-  const first = await ask('usage')
-  const [all, changes] = [Number(values.watchers), Number(values.changes)]
+  return { child, ask }
+}
+
+async function openWatchers(port: number, all: number): Promise<Watcher[]> {
   const watchers: Watcher[] = []
   for (let at = 0; at < all; at++) {
-    const watcher = new Watcher(first.port, at)
+    const watcher = new Watcher(port, at)
     watchers.push(watcher)
     // In small groups: the backlog of a server is short.
     if (at % 50 === 49) await watcher.ready
   }
   await Promise.all(watchers.map(({ ready }) => ready))
+  return watchers
+}
+
+async function measure(kind: string): Promise<Round> {
+  const { child, ask } = await startServer(kind)
+  const first = await ask('usage')
+  const [all, changes] = [Number(values.watchers), Number(values.changes)]
+  const watchers = await openWatchers(first.port, all)
   const open = await ask('usage')
   const start = performance.now()
   for (let at = 1; at <= changes; at++) {
@@ -191,6 +204,42 @@ async function compare(): Promise<void> {
     ]),
   )
   printSetting(`${values.rounds} rounds in turns, the median of each figure`, [])
+}
+
+/** How many requests are sent beyond the bound. */
+const REFUSED = 5000
+
+/** Opens as many streams as there may be, and asks for more again and again. */
+async function reachBound(bound: number): Promise<void> {
+  const { child, ask } = await startServer('ours')
+  const first = await ask('usage')
+  const watchers = await openWatchers(first.port, bound)
+  const full = await ask('usage')
+  const headers = { Accept: 'text/event-stream' }
+  const statuses = new Set<string>()
+  const url = `http://127.0.0.1:${first.port}/cars`
+  const refuse = async () => {
+    const response = await fetch(url, { headers })
+    const text = (await response.text()).slice(0, 200)
+    statuses.add(`${response.status}, Retry-After: ${response.headers.get('retry-after')}, ${text}`)
+  }
+  for (let at = 0; at < REFUSED; at += 50) await Promise.all(Array.from({ length: 50 }, refuse))
+  const refused = await ask('usage')
+  await ask('change')
+  while (watchers.some(({ seen }) => seen < 1)) await new Promise(resolve => setImmediate(resolve))
+  for (const { socket } of watchers) socket.destroy()
+  await new Promise(resolve => setTimeout(resolve, 5000))
+  const freed = await ask('usage')
+  const [again] = await openWatchers(first.port, 1)
+  again?.socket.destroy()
+  child.kill()
+  const mebibytes = ({ memory }: Usage) => (memory / 2 ** 20).toFixed(1)
+  printTable(
+    `${bound} streams, and ${REFUSED} more requests`,
+    ['', 'before', 'all open', 'after the refusals', 'all gone'],
+    [['memory, MiB', ...[first, full, refused, freed].map(mebibytes)]],
+  )
+  printSetting([...statuses].join(' or '), [])
 }
 
 /** What creates pay for the log, by turns with and without. */
@@ -243,5 +292,6 @@ async function openDatabase(file: string): Promise<Kysely<unknown>> {
 }
 
 if (values.serve) await serve(values.serve)
+else if (values.bound) await reachBound(Number(values.bound))
 else if (values.writes) await inDirectory(compareWrites)
 else await compare()
