@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/index.ts'
-import { type KeptTable, makeKept, useKeptTables } from './kept-tables.ts'
+import { type KeptTable, makeKept, ROLE, useKeptTables } from './kept-tables.ts'
+import { SHARED_IDS, writeBeside } from './old-program.ts'
 
 useKeptTables()
 
@@ -99,6 +100,14 @@ describe.each(KINDS)('ids of %s', (title, statements) => {
     const ids = [...mine, ...many, ...others]
     expect(new Set(ids).size).toBe(ids.length)
   })
+})
+
+test.each(SHARED_IDS)('an old program writes beside clients, and neither fails: %s', async id => {
+  const { db, table, say } = await makeKept('PostgreSQL', [
+    `create table TABLE (${id}, name text unique)`,
+    `grant all on all sequences in schema public to ${ROLE}`,
+  ])
+  expect(await writeBeside({ db, table, say, statements: 100 })).toEqual([])
 })
 
 test('a sequence far behind is come up with, and no create fails', async () => {

@@ -64,11 +64,10 @@ export async function findSetting(
 
 /**
  * Selects so many numbers of a sequence, in their order, that are greater than one. They are fewer where the sequence is
- * far behind it.
+ * far behind it. Not by a common table expression: an update that waited for its row would read what it had drawn before.
  */
 export function drawIds({ name, cache }: IdSequence, floor: Fragment, count: Fragment): Fragment {
-  const next = sql`nextval(${sql.lit(name)})`
-  const found = sql`found + case when drawn.id > ${floor} then 1 else 0 end`
-  const most = sql`${count} + ${sql.lit(cache + MAX_SKIPPED)}`
-  return sql`with recursive drawn (id, found, tries) as (select ${next}, 0, 1 union all select ${next}, ${found}, tries + 1 from drawn where ${found} < ${count} and tries < ${most}) select drawn.id from drawn where drawn.id > ${floor} order by drawn.id`
+  const tries = sql`select generate_series(1, ${count} + ${sql.lit(cache + MAX_SKIPPED)})`
+  const drawn = sql`select nextval(${sql.lit(name)}) as id from (${tries}) as tries`
+  return sql`select drawn.id from (${drawn}) as drawn where drawn.id > ${floor} limit ${count}`
 }
