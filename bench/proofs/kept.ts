@@ -1,6 +1,6 @@
 // Writes at random through triggers that keep rows, mark them in place of a deletion or put them elsewhere, and through
-// policies of PostgreSQL: `npx tsx bench/proofs/kept.ts [--database=sqlite|postgres] [--writes=20000] [--seed=1]`. Each
-// effect that a trigger has logged is that of one write that was answered with success, and each such write has its one.
+// policies of PostgreSQL: `npx tsx bench/proofs/kept.ts [--database=sqlite|postgres] [--through=table|view] [--writes=20000]
+// [--seed=1]`. Through a view its triggers do the writes, `instead of` them. Each effect that a trigger has logged is that of one write that was answered with success, and each such write has its one.
 import { parseArgs } from 'node:util'
 import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import Database from 'libsql'
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     database: { type: 'string' },
     writes: { type: 'string', default: '20000' },
     seed: { type: 'string', default: '1' },
+    through: { type: 'string', default: 'table' },
   },
 })
 const CLIENTS = 16
@@ -71,6 +72,58 @@ const POSTGRES = [
     `create policy changes on ${table} for update using (kind <> 'readonly')`,
     `create policy removes on ${table} for delete using (kind <> 'readonly')`,
   ]),
+]
+
+/** The same through a view of what is not marked. */
+const VIEW = [
+  ...TABLES.map(each => each.replace('table notes', 'table notes_all')),
+  'create table elsewhere (id integer, name text)',
+  'create view notes as select id, name, kind, version from notes_all where gone = 0',
+]
+
+const SQLITE_VIEW = [
+  ...VIEW,
+  `create trigger removes instead of delete on notes begin
+    ${LOG} ('delete', old.id, '');
+    update notes_all set gone = 1 where id = old.id and kind = 'soft';
+    delete from notes_all where id = old.id and kind not in ('soft', 'kept', 'readonly'); end`,
+  `create trigger changes instead of update on notes begin
+    ${LOG} ('update', old.id, new.name);
+    update notes_all set name = new.name, version = new.version where id = old.id and kind not in ('fixed', 'readonly'); end`,
+  `create trigger adds instead of insert on notes begin
+    ${LOG} ('insert', new.id, new.name);
+    insert into elsewhere select new.id, new.name where new.kind = 'routed';
+    insert into notes_all (id, name, kind, version) select new.id, new.name, new.kind, new.version where new.kind not in ('out', 'routed'); end`,
+]
+
+/** Of PostgreSQL: policies hold for what the triggers do. */
+const POSTGRES_VIEW = [
+  ...VIEW,
+  `create function rule() returns trigger language plpgsql as $$ begin
+    if tg_op = 'DELETE' then
+      ${LOG} ('delete', old.id, '');
+      if old.kind = 'kept' then return null; end if;
+      if old.kind = 'soft' then update notes_all set gone = 1 where id = old.id;
+      else delete from notes_all where id = old.id; end if;
+    elsif tg_op = 'UPDATE' then
+      ${LOG} ('update', old.id, new.name);
+      if old.kind = 'fixed' then return null; end if;
+      update notes_all set name = new.name, version = new.version where id = old.id;
+    else
+      ${LOG} ('insert', new.id, new.name);
+      if new.kind = 'out' then return null; end if;
+      if new.kind = 'routed' then insert into elsewhere values (new.id, new.name); return null; end if;
+      insert into notes_all (id, name, kind, version) values (new.id, new.name, new.kind, new.version);
+    end if;
+    if not found then return null; end if;
+    return coalesce(new, old); end $$`,
+  'create trigger rule instead of insert or update or delete on notes for each row execute function rule()',
+  'alter view notes set (security_invoker = true)',
+  'alter table notes_all enable row level security',
+  'create policy reads on notes_all for select using (true)',
+  'create policy adds on notes_all for insert with check (true)',
+  "create policy changes on notes_all for update using (kind <> 'readonly')",
+  "create policy removes on notes_all for delete using (kind <> 'readonly')",
 ]
 
 /** Numbers from 0 up to 1, by Mulberry32. */
@@ -218,11 +271,12 @@ const run = async (db: Kysely<unknown>, statements: readonly string[]) => {
   for (const each of statements) await db.executeQuery(CompiledQuery.raw(each))
 }
 
+const isView = values.through === 'view'
 if (values.database !== 'postgres') {
   const dialect = new SqliteDialect({ database: reuseStatements(new Database(':memory:')) })
   const db = new Kysely<unknown>({ dialect })
   await prepareSqlite(db)
-  await run(db, SQLITE)
+  await run(db, isView ? SQLITE_VIEW : SQLITE)
   await prove('SQLite', db, db)
 }
 if (values.database !== 'sqlite') {
@@ -235,7 +289,7 @@ if (values.database !== 'sqlite') {
   }
   const owner = open({})
   await run(owner, [
-    ...POSTGRES,
+    ...(isView ? POSTGRES_VIEW : POSTGRES),
     `create role ${name}`,
     `grant all on all tables in schema public to ${name}`,
   ])
