@@ -56,7 +56,7 @@ if (only.includes('uploads')) {
 if (only.includes('export')) await inDirectory(exports)
 
 printTable(
-  'Each round against the same round of the reference: median (least to most)',
+  'Each round against the same round of the reference: median (quartiles)',
   ['what', 'goal', 'by CPU time', 'by time', 'median', 'reference', 'unit'],
   results,
 )

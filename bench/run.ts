@@ -1,5 +1,5 @@
 // `npm run bench`: every contestant against a reference, in alternating rounds.
-//   -- --full            long rounds, and more of them
+//   -- --full            more rounds, of servers that are warm for longer
 //   -- --store=sqlite    ours and Fastify on a database; postgres likewise. Default: memory, where
 //                        node:http by hand is the reference
 //   -- --only=ours,hono  these contestants beside the reference
@@ -30,9 +30,9 @@ const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
   memory: [
     'node',
     'node-no-etag',
-    'node-indexed',
     'ours',
     'fastify',
+    'fastify-same',
     'hono',
     'koa',
     'express',
@@ -64,7 +64,7 @@ const { values: options } = parseArgs({
   },
 })
 const rounds = Number(options.rounds ?? (options.full ? 25 : 5))
-const seconds = Number(options.seconds ?? (options.full ? 2 : 0.4))
+const seconds = Number(options.seconds ?? 1)
 const { store } = options
 const all = CONTESTANTS[store]
 if (!all) throw new TypeError(`There is no store ${store}`)

@@ -31,7 +31,7 @@ export function printSamples(samples: readonly Sample[], reference: string): voi
     ]),
   )
   printTable(
-    `Each round against the same round of ${reference}: median (least to most)`,
+    `Each round against the same round of ${reference}: median (quartiles)`,
     [
       'work',
       'contestant',

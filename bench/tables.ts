@@ -56,10 +56,11 @@ export function printRatio(ratios: readonly number[]): string {
   return ratio.toFixed(ratio < 0.1 ? 3 : 2)
 }
 
-/** The median of ratios, with the least and the most. */
+/** The median of ratios, with their quartiles. */
 export function printSpread(ratios: readonly number[]): string {
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
-  return `${printRatio(ratios)} (${printRatio([least])} to ${printRatio([most])})`
+  const sorted = ratios.toSorted((one, other) => one - other)
+  const quartile = (part: number) => sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN
+  return `${printRatio(ratios)} (${printRatio([quartile(0.25)])} to ${printRatio([quartile(0.75)])})`
 }
 
 /** A time in microseconds, to three digits. */

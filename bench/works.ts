@@ -37,7 +37,9 @@ export interface Work {
 }
 
 const cars: Record<string, unknown>[] = makeCars()
-const ids = Array.from({ length: 100 }, (_, at) => 1 + ((at * 7919) % cars.length))
+/** All of them in mixed order: 7919 shares no factor with their number. */
+const ids = Array.from(cars, (_, at) => 1 + ((at * 7919) % cars.length))
+const fewIds = ids.slice(0, 100)
 
 /** Dates differ where a store sets them. */
 function withoutDates(item: unknown): unknown {
@@ -84,7 +86,7 @@ export const works: Record<string, Work> = {
     status: 304,
     requests: (_contestant, ask) =>
       Promise.all(
-        ids.map(async id => {
+        fewIds.map(async id => {
           const request = { method: 'GET', path: `/cars/${id}` }
           const tag = (await ask(request)).headers.get('etag') ?? 'no ETag'
           return { ...request, headers: { 'If-None-Match': tag } }
@@ -98,7 +100,7 @@ export const works: Record<string, Work> = {
     title: 'create, validated, 201',
     status: 201,
     requests: async () =>
-      ids.map(id => ({
+      fewIds.map(id => ({
         method: 'POST',
         path: '/cars',
         headers: { 'Content-Type': 'application/json' },

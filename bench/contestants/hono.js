@@ -7,10 +7,10 @@ import { COLORS, carStore, linkOf } from '../cars.js'
 
 export const name = 'Hono (ETag in W3 only)'
 
-export const Car = z.object({
+export const Car = z.strictObject({
   immatriculation: z.string().min(1),
   color: z.enum(COLORS),
-  model: z.object({ name: z.string(), brand: z.string() }),
+  model: z.strictObject({ name: z.string(), brand: z.string() }),
   price: z.number(),
   mileage: z.int(),
   sold: z.boolean(),
