@@ -1,6 +1,7 @@
 // Writes at random through triggers that keep rows, mark them in place of a deletion or put them elsewhere, and through
-// policies of PostgreSQL: `npx tsx bench/proofs/kept.ts [--database=sqlite|postgres] [--through=table|view] [--writes=20000]
-// [--seed=1]`. Through a view its triggers do the writes, `instead of` them. Each effect that a trigger has logged is that of one write that was answered with success, and each such write has its one.
+// policies of PostgreSQL: `npx tsx bench/proofs/kept.ts [--database=sqlite|postgres] [--through=table|view]
+// [--writes=20000] [--seed=1]`. Through a view its triggers do the writes, `instead of` them. Each effect that a trigger
+// has logged is that of one write that was answered with success, and each such write has its one.
 import { parseArgs } from 'node:util'
 import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import Database from 'libsql'

@@ -71,9 +71,7 @@ function makeIds(
     const floor = sql`greatest(kept.last_id::bigint, top.most, 0)`
     const next = sql`${floor} + ${count}`
     // What is set is computed again once the row is locked.
-    const last = sequence
-      ? sql`coalesce((${drawIds(sequence, floor, count)}), ${next})`
-      : next
+    const last = sequence ? sql`coalesce((${drawIds(sequence, floor, count)}), ${next})` : next
     return sql`update ${sequences} as kept set last_id = (${last})::text from (select (${greatestId}) as most) as top where kept.name = ${PLACEHOLDER} returning kept.last_id::bigint as last`
   }
   const hasGreaterId =
