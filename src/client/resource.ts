@@ -7,7 +7,7 @@ import { toPlain } from './send.ts'
 import { versionOf } from './versions.ts'
 import { createWrites, foreignObject } from './writes.ts'
 
-const OPTIONS = /^(signal|ifMatch|unconditional|dryRun|version|headers)$/
+const OPTIONS = /^(signal|ifMatch|unconditional|principal|dryRun|version|headers)$/
 
 /** Creates the resources of a client. The types name the collections; the server answers any other name with 404. */
 export function createResources<C extends object>(state: ClientState): C {

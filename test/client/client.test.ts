@@ -409,6 +409,9 @@ test('actions: of an item or the collection, with and without input and options'
   expect(
     await client.cars.actions.buy(made.id, { offer: 7 }, { unconditional: true }),
   ).toMatchObject({ price: 7 })
+  // A function that takes resources of both kinds gives it.
+  const principal = { id: 'ann' }
+  expect(await client.cars.buy(made.id, { offer: 8 }, { principal })).toMatchObject({ price: 8 })
   expect(await client.cars.raise({ offer: 2 })).toEqual({ by: 2 })
   line.log.length = 0
   expect(await client.cars.between({ from: 2, tags: ['a', 'b'] }, { signal })).toEqual({
