@@ -135,7 +135,7 @@ const ERRORS: readonly (readonly [line: string, word: string, most: number])[] =
   [
     "client.cars.create({ plate: 'x', price: 1, size: { length: 1 } })",
     "'model_id' is missing",
-    880,
+    700,
   ],
   [
     "client.cars.create({ plate: 'x', price: 1, size: { length: 1 }, model_id: null, colour: 'red' })",

@@ -283,6 +283,13 @@ export type DefInput<D extends Def> = [D['readOnly']] extends [never]
   : Without<Input<D['schema']>, D['readOnly']> &
       (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
 
+/** The same type in two parts, by which properties are required: an error about one that is missing shows the first part alone. */
+export type Separated<T> = T extends unknown
+  ? { [K in keyof T as object extends Pick<T, K> ? never : K]: T[K] } & {
+      [K in keyof T as object extends Pick<T, K> ? K : never]?: T[K]
+    }
+  : never
+
 /** The input of `patch`: a merge patch of the properties that the caller may change. */
 export type DefChanges<D extends Def> = DefMerge<
   Drop<Input<D['schema']>, D['immutable'] | (D['by'] extends 'program' ? never : D['readOnly'])>

@@ -10,6 +10,7 @@ import type {
   DefItem,
   IdOf,
   NamedBy,
+  Separated,
   UnknownDef,
 } from './collection-types.ts'
 import type { CountBy, GroupName, GroupOf } from './groups.ts'
@@ -268,7 +269,7 @@ export interface OperationsOf<D extends Def, in out Named = AnyNames> {
   ): Promise<readonly DefItem<D>[]>
   // Again: what TypeScript infers of a function is of its last signature. Of four it reports that one alone, in few lines.
   create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
-  create(item: DefInput<D>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
+  create(item: Separated<DefInput<D>>, options?: CreateOptions<D['principal']>): Promise<DefItem<D>>
   /**
    * Replaces all values of an item.
    * @throws HttpError 400, 403, 404, 409; ConflictError
