@@ -242,10 +242,6 @@ if ((await system.collection(users).count()) === 0)
 const { PORT = '3000', JOB_MS = '60000' } = process.env
 setInterval(() => remind().then(sendMails).catch(console.error), Number(JOB_MS)).unref()
 const server = harden(createServer(api.handler)).listen(PORT)
-server.once('error', ({ message }) => {
-  console.error(`${message}. Use another port, such as PORT=3001`)
-  process.exit(1)
-})
 server.once('listening', () => console.log(`Serving http://localhost:${PORT}/v2/`))
 process.once('SIGTERM', async () => {
   await shutDown(server)

@@ -583,6 +583,7 @@ test('rest-conventions/types', async () => {
       "type Selected",
       "type ServerFields",
       "type UnknownDef",
+      "type UpsertManyOptions",
       "type Where",
       "type WholeQuery",
     ]

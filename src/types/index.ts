@@ -31,4 +31,5 @@ export type {
   ManyOptions,
   OperationsOf,
   ReadOptions,
+  UpsertManyOptions,
 } from '../model/types/resource.ts'
