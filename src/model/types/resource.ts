@@ -22,8 +22,7 @@ import type { TakeOf } from './take.ts'
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions<P extends BasePrincipal = Principal> {
   /**
-   * Who calls, for row policies and hooks. Default: within a hook or an action its principal, else nobody.
-   * In process only: a client is authenticated by its credentials.
+   * In process who calls, for row policies and hooks. A client has credentials. Default: of a hook or action, else nobody.
    */
   readonly principal?: P | undefined
   /** Ends the work early: the call throws the signal's reason. Default: within a hook or an action its signal. */
@@ -146,7 +145,7 @@ export interface ByFilterOf<D extends Def, in out Named = AnyNames> {
     options: ManyOptions & { readonly maxAffected: number },
   ): Promise<number>
   /**
-   * Creates the items of an array, and patches those that a unique set finds. It gives all in the order of the array.
+   * Creates the items of an array, and patches those that a unique set finds. It gives all, in this order.
    * @throws HttpError as `create` and `patch` do; TypeError if the fields are not a set of the option `unique`.
    * @example
    * await cars.upsertMany([{ plate: 'AB-123', color: 'green', price: 30 }], { onConflict: 'plate' })
