@@ -64,6 +64,9 @@ const SERVED: readonly Served[] = [
   ['datetime', "'1.5.2026'", TIME, null, 'declare what the column holds'],
   ['integer', '1777636800', TIME, D, undefined, 'unix seconds'],
   ['real', '1777636800.0', TIME, D, undefined, 'unix seconds'],
+  ['real', '1777636800.0004', TIME, D, undefined, 'unix seconds'],
+  ['double', '1777636799.9996', TIME, D, undefined, 'unix seconds'],
+  ['float', '1777636800000.4', TIME, D, undefined, 'unix milliseconds'],
   ['integer', '1777636800000', TIME, D, undefined, 'unix milliseconds'],
   [
     'integer',

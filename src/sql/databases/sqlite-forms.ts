@@ -9,6 +9,7 @@ import { type Fragment, sql } from './sql-text.ts'
 const TEXT: ServedType = { as: ['text', 'json'], instead: adviseForm }
 const NUMBER: ServedType = { as: ['integer', 'real', 'boolean'], instead: adviseForm }
 const ANY: ServedType = { as: ['text', 'integer', 'real', 'boolean', 'json'] }
+const REAL = /REAL|FLOA|DOUB/i
 /** Types of numbers whose affinity is that of unknown types, such as `DATETIME`. */
 const NUMERIC = /NUMERIC|NUMBER|DECIMAL|MONEY|BOOL/
 
@@ -18,7 +19,7 @@ export function converts(type: string): ServedType {
   if (/INT/.test(name)) return NUMBER
   if (/CHAR|CLOB|TEXT/.test(name)) return TEXT
   if (name === '' || /BLOB/.test(name)) return ANY
-  return /REAL|FLOA|DOUB/.test(name) || NUMERIC.test(name) ? NUMBER : ANY
+  return REAL.test(name) || NUMERIC.test(name) ? NUMBER : ANY
 }
 
 function adviseForm(kind: Kind): string | undefined {
@@ -56,9 +57,13 @@ function unix(unit: number): ValueForm {
       write: instant =>
         sql`cast(round((julianday(${instant}) - 2440587.5) * 86400000) / ${sql.lit(unit)} as integer)`,
     },
-    toUtc: column => sql`cast(${column} * ${sql.lit(unit)} as integer)`,
+    toUtc: column => sql`cast(round(${column} * ${sql.lit(unit)}) as integer)`,
   }
-  return { made: 'INTEGER', native: () => native }
+  // The digits beyond milliseconds are not shown. An index serves a column without them.
+  const order = (column: Fragment) =>
+    sql`(round(${column} * ${sql.lit(unit)}) / ${sql.lit(unit)}.0)`
+  const finer: NativeType = { ...native, order, text: column => print(order(column)) }
+  return { made: 'INTEGER', native: type => (REAL.test(type) ? finer : native) }
 }
 
 /** @param no sorts first. */

@@ -41,7 +41,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
   }
   return {
     typeOf(column: string): string | undefined {
-      const type = database.serves && find(column)?.type
+      const type = (database.serves ?? database.converts) && find(column)?.type
       return type === undefined ? undefined : String(type)
     },
     /** Finds what the database puts into a column by itself. */
