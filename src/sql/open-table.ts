@@ -55,7 +55,7 @@ export interface Table {
 export async function openTable(declared: OwnTable, session: Session): Promise<Table> {
   const { shape, database, options } = declared
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
-  const { mapping, catalog, kept, advice } = await setUpTable(declared, session)
+  const { mapping, catalog, kept, advice, lacksRecords } = await setUpTable(declared, session)
   const unfolded = new UnfoldedRows(mapping)
   if (options.migrate) await unfolded.fold(session)
   const isUnfolded = !options.migrate && (await unfolded.exist(session))
@@ -104,6 +104,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     advice: [
       ...advice,
       ...ids.advice,
+      ...(lacksRecords ? [adviseRecords(mapping)] : []),
       ...adviseOrder(mapping),
       ...(isUnfolded ? [adviseFolding(mapping)] : []),
       ...adviseUnfilled(unfilled, mapping),
@@ -131,6 +132,12 @@ function adviseOrder({ database, shape: { name, identity } }: TableMapping): str
   return [
     `${name}: in ${database.name} ids may become visible in another order, so that since_id may miss items. Set ordered: false, or let no client read by since_id`,
   ]
+}
+
+function adviseRecords({ table }: TableMapping): Advice {
+  const text =
+    "the tables rest_sequences and rest_idempotency are missing, so that creates fail, and writes with an Idempotency-Key. Set create: 'records', which makes these two alone; if the collection is only read, all is well"
+  return { table, text }
 }
 
 function adviseRandom({ table }: TableMapping): Advice {

@@ -39,6 +39,8 @@ export interface OwnTable extends TableDeclaration {
 interface SetUpTable extends KeptKeys {
   readonly mapping: TableMapping
   readonly catalog: Catalog
+  /** Whether a table is missing that the store keeps beside it. */
+  readonly lacksRecords: boolean
 }
 
 /** A table, or the statements that it needs first, in one transaction. */
@@ -144,10 +146,11 @@ async function lookAtTable(
   const makesTable = create === true || migrate
   const makes = makesTable || create === 'records'
   const isMade = (plan: TablePlan) => makesTable || plan.table !== table
-  const plans = makes ? planTables(blank).filter(isMade) : []
+  const plans = planTables(blank).filter(isMade)
   const relations = await readRelations(plans, database, runner)
+  const lacking = plans.filter(plan => !relations.has(plan.table))
   // All at once: nobody waits for the locks of new tables.
-  const next = plans.flatMap(plan => (relations.has(plan.table) ? [] : listStatements(plan)))
+  const next = makes ? lacking.flatMap(listStatements) : []
   if (makesTable && !relations.has(table)) next.push(...extraStatements(blank))
   if (next.length > 0) return { next }
   const catalog = await readCatalog(table, database, runner)
@@ -192,7 +195,11 @@ async function lookAtTable(
   const used = !hasTrigger && catalog.folded.length > 0 ? map([]) : mapping
   const kept = await readKeys(used, catalog.typeOf, runner)
   advice.push(...(await adviseSearch(used, runner)))
-  return { mapping: used, catalog, kept: kept.kept, advice: [...advice, ...kept.advice] }
+  const lacksRecords = lacking.length > 0
+  return {
+    ...{ mapping: used, catalog, lacksRecords, kept: kept.kept },
+    advice: [...advice, ...kept.advice],
+  }
 }
 
 /** About how many rows a search may read before a missing index is named. */

@@ -258,3 +258,30 @@ test('servers that start together, beside writers, all start', async () => {
   const { rows } = await sql`select 1 from ${sql.id(`${table}_cars`)}`.execute(openPostgres())
   expect(rows).toHaveLength(24)
 }, 120_000)
+
+test('tables that the store keeps beside others are named if they are missing', async () => {
+  const db = await openDatabase()
+  for (const table of ['one', 'two'])
+    await sql`create table ${sql.id(table)} (id integer primary key, color text, code text)`.execute(
+      db,
+    )
+  const open = async (create?: 'records') => {
+    const warnings = listen()
+    const collections = ['one', 'two'].map(name => {
+      const store = sqlStore({ db, table: name, version: false, ...(create && { create }) })
+      return defineCollection({ name, schema: SCHEMA, store, id: 'integer', timestamps: false })
+    })
+    const api = defineApi({ collections })
+    await api.open()
+    await turn()
+    return { api, told: warnings.filter(each => each.includes('rest_sequences')) }
+  }
+  const { told } = await open()
+  expect(told).toEqual([expect.stringMatching(/^one, two: .* create: 'records'/m)])
+  const { api, told: none } = await open('records')
+  expect(none).toEqual([])
+  const body = JSON.stringify({ color: 'red' })
+  const headers = { 'content-type': 'application/json', 'idempotency-key': '"a"' }
+  const request = new Request('http://a.example/one', { method: 'POST', headers, body })
+  expect((await api.fetch(request)).status).toBe(201)
+})
