@@ -42,7 +42,7 @@ export function parsePrefer(text: string | undefined): Preferences {
   }
 }
 
-/** Parses the most items that a write may affect; `NaN` for what is no number. */
+/** Parses the maximum of items that a write may affect; `NaN` if it is not a number. */
 export function parseMaxAffected(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
 }

@@ -63,7 +63,7 @@ export interface CollectionDefinition {
   readonly maxLimit: number
   /** How lists are counted, unless the client asks otherwise. */
   readonly total: TotalMode
-  /** The largest total that lists state, unless the client asks for it; absent: any. */
+  /** The largest total that lists state, unless the client asks for the exact one; `undefined` without a maximum. */
   readonly exactUpTo: number | undefined
   /** Whether its lists may be followed. */
   readonly live: boolean

@@ -22,7 +22,8 @@ import type { TakeOf } from './take.ts'
 /** Options of every call. `undefined` counts as not given. */
 export interface CallOptions<P extends BasePrincipal = Principal> {
   /**
-   * In process who calls, for row policies and hooks. A client has credentials. Default: of a hook or action, else nobody.
+   * Who calls, for row policies and hooks. Default: within a hook or an action its principal, else nobody.
+   * In process only: a client is authenticated by its credentials.
    */
   readonly principal?: P | undefined
   /** Ends the work early: the call throws the signal's reason. Default: within a hook or an action its signal. */
@@ -40,10 +41,7 @@ export interface ReadOptions<P extends BasePrincipal = Principal, Path extends s
 
 /** Options of a create. */
 export interface CreateOptions<P extends BasePrincipal = Principal> extends CallOptions<P> {
-  /**
-   * Whether it is only tried: it gives what would be, and nothing is kept. Default false.
-   * HttpError 400 where the store has no transactions, and for files.
-   */
+  /** Tries the write, returns its result and undoes it. Default false. HttpError 400 without transactions, and for files. */
   readonly dryRun?: boolean | undefined
 }
 

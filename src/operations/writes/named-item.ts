@@ -1,13 +1,13 @@
 // The item that the values of a unique set name, in place of its id: each attempt finds it, or creates it.
 
-import { UniqueError } from '../../store/errors.ts'
 import type { ValueFilter } from '../../store/filter.ts'
 import { withTieBreak } from '../../store/selection.ts'
 import type { Stored } from '../../store/store.ts'
 import { authorize } from '../calls/authorize.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { buildReachFilters } from '../calls/items.ts'
-import { runSteps, type WriteStep } from './steps.ts'
+import { createUnlessTaken } from './preconditions.ts'
+import type { WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write-state.ts'
 
 /** The values of a unique set: a filter for each of its properties. */
@@ -26,18 +26,9 @@ export async function findNamed({ call, named = [] }: Write): Promise<Stored | u
   return current
 }
 
-/** Creates it. Where another request was faster there is an item to replace now: the next attempt finds it. */
-export async function retryIfNamed(
-  write: WriteState,
-  steps: readonly WriteStep[],
-): Promise<WriteState> {
-  try {
-    return await runSteps(steps, write)
-  } catch (error) {
-    const isTaken = error instanceof UniqueError && (await findByKey(write.call, write.named ?? []))
-    if (isTaken) return write.again()
-    throw error
-  }
+/** Creates it. */
+export function retryIfNamed(write: WriteState, steps: readonly WriteStep[]): Promise<WriteState> {
+  return createUnlessTaken(write, steps, call => findByKey(call, write.named ?? []))
 }
 
 /** Finds the item of a key, if the client can reach it. */

@@ -50,7 +50,7 @@ export function readKey(
   return { values, text: JSON.stringify(values) }
 }
 
-/** How many keys of several properties one filter has: each is a condition of its own. */
+/** The maximum of keys of several properties in one filter, which has a condition for each. */
 const MAX_ROWS = 100
 
 /** Finds the items that have one of these keys, as far as the client can reach them. @returns them by the text of their key. */

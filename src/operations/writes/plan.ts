@@ -262,7 +262,6 @@ function planFind(collection: CollectionDefinition): Steps<'current'> {
 export const compileWrites = memoize((collection: CollectionDefinition) => ({
   create: toPerform(planCreate(collection)),
   createMany: toPerformMany(planCreateMany(collection)),
-  upsertMany: toPerformMany(planUpsertMany(collection)),
   patchMany: toPerformMany(planPatchMany(collection)),
   deleteMany: toPerformMany(planDeleteMany(collection)),
   replace: toPerform(planChange(collection, 'replace')),
@@ -276,7 +275,7 @@ function toPerform(steps: Steps<'result'>): Perform {
   return context => andThen(steps.run(new WriteState(context)), takeResult)
 }
 
-function toPerformMany(steps: Steps<'result'>) {
+export function toPerformMany(steps: Steps<'result'>) {
   return (call: OperationContext, many: Many) =>
     andThen(steps.run(Object.assign(new WriteState(call), { many })), takeResult)
 }

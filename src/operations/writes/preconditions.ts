@@ -139,16 +139,21 @@ export function authorizeCreate({ call }: Write): void {
   authorize(call, ['create'])
 }
 
-/** Creates by PUT. Where another request was faster there is an item to replace now: the next attempt finds it. */
-export async function retryIfTaken(
+/** Creates by PUT. */
+export function retryIfTaken(write: WriteState, steps: readonly WriteStep[]): Promise<WriteState> {
+  return createUnlessTaken(write, steps, findItem)
+}
+
+/** Creates an item. If another request was faster there is an item to replace now: the next attempt finds it. */
+export async function createUnlessTaken(
   write: WriteState,
   steps: readonly WriteStep[],
+  find: (call: OperationContext) => Awaitable<Stored | undefined>,
 ): Promise<WriteState> {
   try {
     return await runSteps(steps, write)
   } catch (error) {
-    const isTaken = error instanceof UniqueError && (await findItem(write.call)) !== undefined
-    if (isTaken) return write.again()
+    if (error instanceof UniqueError && (await find(write.call))) return write.again()
     throw error
   }
 }

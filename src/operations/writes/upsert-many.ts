@@ -1,5 +1,6 @@
 // Upsert of an array: the items that a unique set finds are changed or stay as they are, and the others are created.
 
+import { memoize } from '../../base/memoize.ts'
 import type { Awaitable, Json } from '../../base/values.ts'
 import { AnyHttpError, type AnyIssue, type ErrorType, HttpError } from '../../errors.ts'
 import { printPreferences } from '../../http/prefer.ts'
@@ -14,7 +15,7 @@ import { copyCall } from '../calls/derive-call.ts'
 import { ArrayItems } from './array-items.ts'
 import { choosesId } from './input.ts'
 import { findByKeys, type ItemKey, type KeyNames, readKey } from './named-items.ts'
-import { compileWrites } from './plan.ts'
+import { planUpsertMany, toPerformMany } from './plan.ts'
 import { type ItemIssue, WriteState } from './write-state.ts'
 
 /** What happens to the items that exist. */
@@ -79,6 +80,11 @@ export function findSet(
   return others.length === 0 ? sets.find(isNamed) : undefined
 }
 
+/** Compiled at the first one, for as long as the collection is: most collections have none. */
+const compileUpsertMany = memoize((collection: CollectionDefinition) =>
+  toPerformMany(planUpsertMany(collection)),
+)
+
 /** Creates or changes the items of an array. @throws HttpError 401, 403 without the rights for both. */
 export function upsertMany(
   call: OperationContext,
@@ -87,7 +93,7 @@ export function upsertMany(
 ): Awaitable<OperationResult> {
   authorize(call, ['patch'])
   const { collection } = call.target
-  return compileWrites(collection).upsertMany(call, new UpsertItems(call, bodies, upsert))
+  return compileUpsertMany(collection)(call, new UpsertItems(call, bodies, upsert))
 }
 
 /** The items of such an array. Its writes are those of the items that do not stay as they are. */

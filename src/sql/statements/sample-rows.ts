@@ -9,7 +9,7 @@ import type { TableMapping } from '../table/table-mapping.ts'
 const SIZE = 100
 
 /**
- * Reads the newest rows, so that a column whose values are not of the declared form is told of at the start. It refuses none.
+ * Reads the newest rows at the start, which warns of columns whose values do not have the declared form.
  * @param rowid the number that each row has; `undefined` where it has none.
  */
 export async function sampleRows(

@@ -176,7 +176,7 @@ export function buildColumn(
   }
 }
 
-/** Finds the form that a value of a column is of; `undefined` if there is none. */
+/** Finds the form of a value; `undefined` if it does not have one. */
 export function findForm(
   value: unknown,
   { kind }: Field,
