@@ -55,13 +55,16 @@ export async function fillOutbox(db: Kysely<unknown>, rows: number): Promise<voi
 /**
  * Works until nothing is left: `+7` begins the work of row 7, `-7` says that it is done and deleted, `!7` that the lease was lost.
  * @param slow every so many rows the body outlasts its lease four times.
+ * @param hold the body of the row that is begun as this one never ends.
  */
-async function work(address: string, lease: number, slow: number): Promise<void> {
+async function work(address: string, lease: number, slow: number, hold: number): Promise<void> {
   const db = await openJobs(address)
   const { api, outbox } = openOutbox(sqlStore({ db, table: 'jobs_outbox' }))
+  let begun = 0
   const takeAll = async () => {
     for await (const mail of outbox.take({ lease })) {
       process.stdout.write(`+${mail.id}\n`)
+      if (++begun === hold) await new Promise(() => {})
       if (mail.id % slow === 0) await new Promise(resolve => setTimeout(resolve, lease * 4000))
       const isDeleted = await outbox.delete(mail).then(
         () => true,
@@ -86,6 +89,6 @@ async function work(address: string, lease: number, slow: number): Promise<void>
 }
 
 if (process.env.JOBS !== undefined) {
-  const { JOBS, LEASE = '1', SLOW = '0' } = process.env
-  await work(JOBS, Number(LEASE), Number(SLOW) || Number.POSITIVE_INFINITY)
+  const { JOBS, LEASE = '1', SLOW = '0', HOLD = '0' } = process.env
+  await work(JOBS, Number(LEASE), Number(SLOW) || Number.POSITIVE_INFINITY, Number(HOLD))
 }
