@@ -201,7 +201,7 @@ interface PlainApiOptions extends Policies, PagesOption, PlainByName {
 
 const API_RULES: Rules<PlainApiOptions> = {
   ...POLICY_RULES,
-  pages: rule.having('pages, such as html of rest-conventions/html', 'print'),
+  pages: rule.having('pages such as html, imported from rest-conventions/html', 'print'),
   version: rule.wholeFrom(1),
   collections: COLLECTIONS,
   versions: rule.listOf(rule.OBJECT),

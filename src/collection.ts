@@ -172,7 +172,7 @@ export function defineCollection<
 >
 export function defineCollection(options: object): unknown {
   const declaration = options as Declaration // the types of its fields, and `def`, are for the type checker alone
-  const title = typeof declaration?.name === 'string' ? declaration.name : 'A collection'
+  const title = typeof declaration?.name === 'string' ? declaration.name : 'defineCollection'
   checkOptions(title, declaration, COLLECTION_RULES)
   const definition = buildDefinition(declaration)
   if (definition.live) checkLive(definition)

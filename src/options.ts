@@ -112,8 +112,11 @@ export function checkOptions(
   options: object,
   rules: Readonly<Record<string, Rule>>,
 ): void {
-  if (!isObject(options))
-    throw new TypeError(`${where} needs an object of options, not ${show(options)}`)
+  if (!isObject(options)) {
+    const needed = Object.keys(rules).filter(name => rules[name]?.needed)
+    const example = needed.length > 0 ? `, such as { ${needed.join(', ')} }` : ''
+    throw new TypeError(`${where} needs an object of options${example}, not ${show(options)}`)
+  }
   for (const name of isPlain(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(rules, name)) continue
     const names = Object.keys(rules)

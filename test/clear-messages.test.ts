@@ -18,9 +18,11 @@ async function makeApi() {
     store: memoryStore(),
     blobs: memoryBlobs(),
   })
+  const ofCar = { schema: schema.extend({ car_id: z.int() }), parents: { car_id: 'cars' } } as const
+  const options = defineCollection({ name: 'options', ...ofCar, store: memoryStore() })
   const secrets = defineCollection({
     name: 'secrets',
-    schema,
+    ...ofCar,
     store: memoryStore(),
     id: 'integer',
     hideExistence: true,
@@ -31,7 +33,11 @@ async function makeApi() {
     challenge: () => 'None',
     authenticate: async () => ({ id: 'ann' }),
   }
-  const api = defineApi({ version: 2, collections: { cars, photos, secrets }, schemes: [scheme] })
+  const api = defineApi({
+    version: 2,
+    collections: { cars, options, photos, secrets },
+    schemes: [scheme],
+  })
   await api.collection(cars).create({ color: 'red', price: 6500 })
   return api
 }
@@ -52,13 +58,13 @@ describe('a parameter of other libraries names the one that is meant', () => {
     ['pageSize', PAGED],
     ['skip', PAGED],
     ['order', 'Use sort, such as sort=-created_at.'],
-    ['q', 'Search at /search, if the collection has the option search.'],
-    ['search', 'Search at /search, if the collection has the option search.'],
+    ['q', 'Search at /search. A collection has it by the option search.'],
+    ['search', 'Search at /search. A collection has it by the option search.'],
     ['select', 'Use fields, such as fields=id.'],
     ['expand', 'Use include, such as include=model.'],
     ['populate', 'Use include, such as include=model.'],
     ['filter', 'Filter by a field, such as color=red, or by where.'],
-    ['by', 'Count by groups at /count, if the collection has the option groups.'],
+    ['by', 'Count by groups at /count. The fields to group by are in the option groups.'],
   ])('%s', async (name, hint) => {
     const message = `Unknown query parameter "${name}". ${hint}`
     expect(await ask(`/v2/cars?${name}=1`)).toEqual([400, 'unknown_field', message])
@@ -72,6 +78,11 @@ describe('a path below a collection says what is wrong', () => {
     ['/v2/cars/0x1', 'No car has the id "0x1": ids are whole numbers.'],
     ['/v2/secrets/0x1', 'Nothing exists at "/v2/secrets/0x1". The root lists the collections.'],
     ['/v2/secrets.pdf', 'Nothing exists at "/v2/secrets.pdf". The root lists the collections.'],
+    [
+      '/v2/cars/1/optoins',
+      'Nothing exists at "/v2/cars/1/optoins": did you mean /v2/cars/1/options?',
+    ],
+    ['/v2/cars/1/secrts', 'Nothing exists at "/v2/cars/1/secrts". The root lists the collections.'],
     ['/v2/nothing', 'Nothing exists at "/v2/nothing". The root lists the collections.'],
   ])('%s', async (path, message) => {
     expect(await ask(path)).toEqual([404, 'no_such_path', message])
@@ -206,7 +217,7 @@ test('two collections on one store', () => {
 
 test('alterTableSql without a database', async () => {
   await expect(callUntyped(alterTableSql, cars.shape)).rejects.toThrow(
-    new TypeError('alterTableSql needs { db }: your Kysely'),
+    new TypeError('alterTableSql needs { db }, your Kysely, as its second argument'),
   )
 })
 
@@ -227,4 +238,28 @@ describe('in the client', () => {
       'Status 200, text/html: this is not of this API',
     )
   })
+})
+
+test.each([
+  ['a query', '/v2/cars?color=r%C3%A9d&price=%E0%A4%A', {}, 'query', '%E0%A4%A'],
+  ['a path', '/v2/cars/%ff', {}, 'path', '%ff'],
+  [
+    'a form',
+    '/v2/cars',
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'color=%ff',
+    },
+    'body',
+    '%ff',
+  ],
+])('an escape of %s that is not UTF-8 is shown', async (_what, path, init, where, wrong) => {
+  const [status, , message] = await ask(path, init)
+  expect([status, message]).toEqual([
+    400,
+    expect.stringContaining(
+      `The ${where} has an escape that is not valid UTF-8: "${wrong}". Encode `,
+    ),
+  ])
 })

@@ -259,7 +259,7 @@ describe('a write', () => {
     const other = await others.create({ name: 'a' })
     const wrong: readonly (readonly [unknown, object, RegExp])[] = [
       [{ ...item }, {}, /versionOf.*unconditional: true/],
-      [JSON.parse(JSON.stringify(item)), {}, /is not an item that was read here/],
+      [JSON.parse(JSON.stringify(item)), {}, /this object was not read here/],
       [other, {}, /an item of others/],
       [{}, { unconditional: true }, /needs an id or an item/],
       [undefined, {}, /needs an id or an item/],

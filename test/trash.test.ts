@@ -571,7 +571,10 @@ describe('the declaration', () => {
   const schema = z.object({ name: z.string(), both: z.iso.datetime().nullish(), ...marks })
   const base = { name: 'cars', schema, store: memoryStore() }
   it.each([
-    [{ trash: 'deletedat' }, /trash names no field: "deletedat"/],
+    [
+      { trash: 'deletedat' },
+      /trash must name a date-time .*, not "deletedat"; did you mean "deleted_at"/,
+    ],
     [{ trash: 'name' }, /trash must name a date-time .*deleted_at|not "name"/],
     [{ trash: 'both' }, /either optional or null, not "both"/],
     [{ trash: { date: 'deleted_at', deletion: 'deleted_at' } }, /trash must name a string/],

@@ -278,7 +278,7 @@ describe('a message says what would be right', () => {
       'no date',
       z.object({ a: z.iso.date() }),
       { a: '2024-02-30' },
-      'a must be a date such as 2026-01-31',
+      'a must be a date that exists, such as 2026-01-31',
     ],
     ['a cuid', z.object({ a: z.cuid2() }), { a: '-' }, 'a must be a valid cuid2'],
     ['a pattern', z.object({ a: z.string().regex(/^x$/) }), { a: 'y' }, 'a must match /^x$/'],

@@ -68,7 +68,7 @@ function toPath(json: string, levels: readonly number[]): string {
 /** Says what is wrong with such a number, to follow the name of its property. */
 export function describeInexact(digits: string): string {
   const rounded = String(Number(digits)).slice(0, 64)
-  return `must be a number that JavaScript does not round, not ${digits.slice(0, 64)}. Send a string, or ${rounded}`
+  return `must be a number that JavaScript does not round, not ${digits.slice(0, 64)}. Send ${rounded}; only a string keeps more digits`
 }
 
 // What other programs have stored is kept beside the value that JavaScript has rounded.

@@ -181,7 +181,10 @@ function readArguments(args: readonly string[]) {
   } catch (error) {
     const [name = ''] = args
     const [, option = ''] = /option '(--?[^' ]*)/.exec(String(error)) ?? []
-    const near = suggestion(option.slice(2), Object.keys(OPTIONS))
+    const near = suggestion(
+      option,
+      Object.keys(OPTIONS).map(name => `--${name}`),
+    )
     const what =
       option === '' ? '' : `The option ${option.slice(0, 50)} is unknown or has no value${near}\n\n`
     const help = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.help : undefined

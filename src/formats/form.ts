@@ -3,7 +3,7 @@
 
 import { type Item, isObject } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import { parseParameters } from '../http/parameters.ts'
+import { describeEscape, parseParameters } from '../http/parameters.ts'
 import { formValue } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { readText } from './read-body.ts'
@@ -33,10 +33,10 @@ async function readPairs(
   body: AsyncIterable<Uint8Array>,
   context: Pick<ReadContext, 'limits' | 'length' | 'parameters'>,
 ): Promise<TextPair[]> {
-  const parameters = parseParameters(await readText(body, context))
+  const text = await readText(body, context)
+  const parameters = parseParameters(text)
   if (parameters) return parameters.map(({ name, value }) => [name, value])
-  const message = 'The body has an escape that is not UTF-8; write a percent sign as %25'
-  throw new HttpError(400, [{ message, type: 'invalid_encoding' }])
+  throw new HttpError(400, [{ message: describeEscape('body', text), type: 'invalid_encoding' }])
 }
 
 /** Turns the result of a host's parser into pairs again. */

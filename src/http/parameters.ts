@@ -41,6 +41,12 @@ export function percentDecode(text: string): string | undefined {
   }
 }
 
+/** Says what of a text {@link parseParameters} could not read. */
+export function describeEscape(where: 'query' | 'body', text: string): string {
+  const wrong = text.split(/[&=]/).find(part => unescapeParameter(part) === undefined) ?? text
+  return `The ${where} has an escape that is not valid UTF-8: ${JSON.stringify(wrong.slice(0, 64))}. Encode names and values by encodeURIComponent; a percent sign is %25.`
+}
+
 /** Prints parameters so that {@link parseParameters} gives them back. */
 export function printParameters(parameters: Iterable<readonly [string, string]>): string {
   return Array.from(

@@ -20,7 +20,6 @@ import {
   findOperator,
   isPattern,
   listOperators,
-  OPERATOR_WORDS,
   readsWhole,
   takesSeveral,
   unsupportedReason,
@@ -85,7 +84,7 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
   const operator = findOperator(word)
   if (!operator) {
     const unknown = JSON.stringify(word.slice(0, 32))
-    const message = `Unknown operator ${unknown}. Use one of: ${OPERATOR_WORDS.join(', ')}`
+    const message = `Unknown operator ${unknown}${listNames(listOperators(field))}`
     return issue(message, 'unknown_operator')
   }
   if (operator !== 'exists' && !isFilterable(field)) {

@@ -119,7 +119,7 @@ export function readGroupQuery(
     return [...new Set(values.join().split(','))].filter(text => text !== '')
   }
   if (!parameters.some(({ name }) => name === BY)) {
-    const message = `${AGGREGATE_WORDS.join(', ')} need ${BY}: name fields, or send an empty ${BY} for all items together`
+    const message = `${AGGREGATE_WORDS.join(', ')} need ${BY}. Send the fields to group by, such as ${BY}=color, or ${BY}= for all items together`
     add(BY, message, 'required')
   }
   for (const name of UNUSED) {

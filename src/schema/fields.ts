@@ -83,11 +83,14 @@ const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
     'Use limit and offset, or follow the Link header.',
   ],
   [/^(?:order|order_?by|ordering)$/i, 'Use sort, such as sort=-created_at.'],
-  [/^(?:q|query|search)$/i, 'Search at /search, if the collection has the option search.'],
+  [/^(?:q|query|search)$/i, 'Search at /search. A collection has it by the option search.'],
   [/^(?:select|only|columns)$/i, 'Use fields, such as fields=id.'],
   [/^_?(?:expand|populate|embed)$/i, 'Use include, such as include=model.'],
   [/^filters?$/i, 'Filter by a field, such as color=red, or by where.'],
-  [/^(?:by|group_?by)$/i, 'Count by groups at /count, if the collection has the option groups.'],
+  [
+    /^(?:by|group_?by)$/i,
+    'Count by groups at /count. The fields to group by are in the option groups.',
+  ],
 ]
 
 /**
@@ -168,7 +171,7 @@ const DESCRIPTIONS: Readonly<Record<Exclude<Kind, 'union'>, string>> = {
   number: 'a number',
   integer: 'a whole number',
   boolean: 'true or false',
-  date: 'a date such as 2026-01-31',
+  date: 'a date that exists, such as 2026-01-31',
   'date-time': 'a date and time such as 2026-01-31T12:00:00Z',
   array: 'a string',
   object: 'an object',

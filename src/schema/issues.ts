@@ -124,7 +124,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: 'a URL',
   uuid: 'a UUID',
   guid: 'a UUID',
-  date: 'a date such as 2026-01-31',
+  date: 'a date that exists, such as 2026-01-31',
   datetime: 'a date and time such as 2026-01-31T12:00:00Z',
   time: 'a time such as 12:00:00',
   duration: 'a duration such as P1D',

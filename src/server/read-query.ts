@@ -7,7 +7,7 @@ import { checkJson } from '../formats/json-value.ts'
 import { decodeText, readText, WholeBody } from '../formats/read-body.ts'
 import type { Limits } from '../http/limits.ts'
 import type { RequestBody } from '../http/message.ts'
-import { type Parameter, parseParameters } from '../http/parameters.ts'
+import { describeEscape, type Parameter, parseParameters } from '../http/parameters.ts'
 import { type MediaType, parseMediaType } from '../negotiate.ts'
 import {
   type CollectionContext,
@@ -114,11 +114,7 @@ function toChecked(parsed: unknown, depth: number): Json {
 /** @throws HttpError 400 for what the query of a URL cannot be either. */
 function readForm(text: string, issues: Issue[]): Parameter[] {
   const parameters = parseParameters(text)
-  if (!parameters)
-    throw invalid(
-      'The body has an escape that is not UTF-8; write a percent sign as %25',
-      'invalid_encoding',
-    )
+  if (!parameters) throw invalid(describeEscape('body', text), 'invalid_encoding')
   if (text.includes('\0') || text.includes('%00'))
     throw invalid('The body must not contain the character U+0000.', 'invalid_query')
   return printPairs(

@@ -13,7 +13,7 @@ import {
   METHOD_PARAMETER,
   SUPPRESS_PARAMETER,
 } from '../http/method-override.ts'
-import { type Parameter, parseParameters } from '../http/parameters.ts'
+import { describeEscape, type Parameter, parseParameters } from '../http/parameters.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
 
@@ -77,8 +77,7 @@ function readParameters(query: string, limits: Limits): Parameter[] {
   const invalid = (message: string, type: ErrorType = 'invalid_query') =>
     new HttpError(400, [{ message, type }])
   const parameters = parseParameters(query)
-  if (!parameters)
-    throw invalid('The query has an escape that is not valid UTF-8. Write a percent sign as %25.')
+  if (!parameters) throw invalid(describeEscape('query', query))
   if (parameters.length > limits.parameters)
     throw invalid(
       `A query must have at most ${limits.parameters} parameters.`,

@@ -66,7 +66,8 @@ export async function alterTableSql<Database>(
   shape: Shape,
   options: SqlStoreOptions<Database>,
 ): Promise<string[]> {
-  if (!options?.db) throw new TypeError('alterTableSql needs { db }: your Kysely')
+  if (!options?.db)
+    throw new TypeError('alterTableSql needs { db }, your Kysely, as its second argument')
   const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
   const database = DATABASES[name]
   const mapping = new TableMapping({ shape, database, options })

@@ -599,7 +599,7 @@ test(
         [data, '--port', String(busy.port)],
         /Port \d+ of 127\.0\.0\.1 is taken\. Use another, such as --port \d+/,
       ],
-      [[data, '--prot', '1'], /option --prot is unknown.*did you mean "port"/],
+      [[data, '--prot', '1'], /option --prot is unknown.*did you mean "--port"/],
       [[data, '--diff', 'x'], /serve has no option --diff/],
       [[data, data], /^Usage: npx rest-conventions serve/],
     ]

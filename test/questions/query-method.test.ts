@@ -129,7 +129,7 @@ test.each<[number, string, unknown, string, string]>([
   [400, '_method has no meaning', { _method: 'DELETE' }, JSON_TYPE, 'cars'],
   [400, '_method has no meaning', '_method=DELETE', FORM_TYPE, 'cars'],
   [400, 'U+0000', 'color=%00', FORM_TYPE, 'cars'],
-  [400, 'escape that is not UTF-8', 'color=%ff', FORM_TYPE, 'cars'],
+  [400, 'escape that is not valid UTF-8: \\"%ff\\"', 'color=%ff', FORM_TYPE, 'cars'],
   [400, 'Leave the query of the URL out', {}, JSON_TYPE, 'cars?limit=1'],
   [400, 'at most 500 parameters', { color: Array(501).fill('a') }, JSON_TYPE, 'cars'],
   [413, 'at most 65536 bytes', { color: 'a'.repeat(65_536) }, JSON_TYPE, 'cars'],

@@ -123,7 +123,10 @@ export function checkXml(text: string, limits: Limits): void {
   function closeTag(start: number): void {
     const [, name] = take(END_TAG) ?? []
     if (name === undefined) throw malformed(start, 'has a malformed end tag')
-    if (name !== open.pop()) throw malformed(start, `closes ${brief(name)}, which is not open`)
+    const last = open.pop()
+    if (name === last) return
+    const what = last === undefined ? 'which is not open' : `while ${brief(last)} is open`
+    throw malformed(start, `closes ${brief(name)}, ${what}`)
   }
 
   function openTag(start: number): void {

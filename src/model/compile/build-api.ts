@@ -45,7 +45,9 @@ export const POLICY_RULES: Rules<Policies> = {
   dialects: rule.listOf(rule.having('a dialect, such as simpleRest', 'rewrite')),
   cors: rule.OBJECT,
   limits: rule.OBJECT,
-  schemes: rule.listOf(rule.having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
+  schemes: rule.listOf(
+    rule.having('a scheme, such as basic({ … }) returns', 'authenticate', 'challenge'),
+  ),
   access: rule.OBJECT,
   rateLimit: rule.OBJECT,
   changes: rule.oneOf('redirect', 'representation'),

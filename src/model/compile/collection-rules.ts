@@ -29,10 +29,15 @@ export const FIELDS = rule.either(
 )
 
 const NEEDED: readonly (keyof Store)[] = ['find', 'list', 'count', 'stream', 'write']
-const METHODS = rule.having('a store, such as memoryStore()', 'attach', ...NEEDED, 'close')
+const METHODS = rule.having(
+  'a store, such as memoryStore() or sqlStore({ db })',
+  'attach',
+  ...NEEDED,
+  'close',
+)
 
 const STORE: Rule = {
-  wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,
+  wanted: `${METHODS.wanted} (one of your own declares pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none')`,
   fits(value) {
     const { pages, idempotency } = Object(value)
     return (
@@ -80,7 +85,7 @@ const TIMESTAMPS: Rule = {
 const FIELD_NAMES = rule.listOf(rule.TEXT)
 const ID: Rule = {
   wanted:
-    '"uuid", "integer", or the two references that are the key of a link table, such as ["post_id", "tag_id"]; any other table needs one column for an id, or a view that has one',
+    '"uuid", "integer", or the two references of a link table, such as ["post_id", "tag_id"] (other keys need a view with one id)',
   fits: value =>
     /^(?:uuid|integer)$/.test(String(value)) ||
     (FIELD_NAMES.fits(value) && Object(value).length === 2),
@@ -102,7 +107,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   indexes: rule.listOf(FIELDS),
   unique: rule.listOf(
     rule.either(
-      'a field, { fields, where }, or a list of fields that is not empty',
+      'a field such as "color", a list of fields that are unique together such as ["color", "price"], or { fields, where }',
       FIELDS,
       rule.OBJECT,
     ),

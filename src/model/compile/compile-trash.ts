@@ -4,6 +4,7 @@
 
 import { memoize } from '../../base/memoize.ts'
 import { type Item, omit } from '../../base/values.ts'
+import { suggestion } from '../../errors.ts'
 import { assertValid, checkOptions, needed, type Rules, TEXT } from '../../options.ts'
 import { listBlobFields } from '../../schema/blob.ts'
 import type { Fields } from '../../schema/fields.ts'
@@ -16,7 +17,6 @@ import type { Declaration } from '../types/declaration.ts'
 import type { ActionDefinition, Child, CollectionDefinition } from '../types/definition.ts'
 import { emptyValue } from './compile-field-roles.ts'
 import { toWhole } from './compile-views.ts'
-import { requireField } from './require-field.ts'
 
 /** The path segment of the trash, and the action that takes an item out of it. */
 export const TRASH = 'trash'
@@ -98,10 +98,15 @@ function requireDeletionField(
   kind: 'date-time' | 'string',
 ): void {
   const type = kind === 'string' ? 'z.string()' : 'z.iso.datetime()'
-  const field = requireField(name, fields, 'trash', property)
+  const fits = [...fields].flatMap(([each, field]) =>
+    field.kind === kind && field.optional !== field.nullable ? [each] : [],
+  )
+  const hint =
+    suggestion(property, fits) ||
+    `. Declare ${property}: ${type}.optional(), or .nullable().default(null)`
   assertValid(
-    field.kind === kind && field.optional !== field.nullable && fields.has(property),
-    `${name}: trash must name a ${kind} that is either optional or null, not "${property}". Declare ${property}: ${type}.optional(), or .nullable().default(null)`,
+    fits.includes(property),
+    `${name}: trash must name a ${kind} that is either optional or null, not "${property}"${hint}`,
   )
 }
 

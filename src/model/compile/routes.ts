@@ -183,7 +183,7 @@ function decodeSegment(raw: string): string {
   if (!raw.includes('%') && PLAIN.test(raw)) return raw
   const segment = percentDecode(raw)
   if (segment === undefined) {
-    const message = 'The path has an escape that is not valid UTF-8.'
+    const message = `The path has an escape that is not valid UTF-8: ${JSON.stringify(raw.slice(0, 64))}. Encode segments by encodeURIComponent.`
     throw new HttpError(400, [{ message, type: 'invalid_path' }])
   }
   if (NOT_IN_SEGMENT.test(segment)) {

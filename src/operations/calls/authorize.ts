@@ -154,16 +154,29 @@ function findMeant(context: Caller, path: string): string | undefined {
   const { formats, defaultVersion } = context.api
   const named = findNamed(context, path)
   if (!named) return undefined
-  const { version, given, known } = named
+  const { version, own, given, known } = named
   const name =
     nearest(
       given,
       known.map(each => each.name),
     ) ?? ''
   const collection = known.find(each => each.name === name)
+  if (!collection) return undefined
+  const at = { version: version ?? defaultVersion, collection }
+  if (name !== given || at.version.name !== (version?.name ?? ''))
+    return printPath({ kind: 'collection', ...at }, formats)
   // What is not there is below it.
-  if (!collection || (name === given && (version ?? defaultVersion.name === ''))) return undefined
-  return printPath({ kind: 'collection', version: version ?? defaultVersion, collection }, formats)
+  const [, id = '', below = ''] = own.split('/')
+  const children = known.filter(each => each.parents.has(name))
+  const child =
+    below &&
+    nearest(
+      below,
+      children.map(each => each.name),
+    )
+  return child && id.length <= 64
+    ? `${printPath({ kind: 'collection', ...at }, formats)}/${id}/${child}`
+    : undefined
 }
 
 /** Whether the client may know of a collection: nothing names another one to it. A program knows all of them. */

@@ -125,7 +125,7 @@ export function parseWriteTarget(
     return { id, preconditions: { ifMatch } }
   }
   throw new TypeError(
-    `${name}: this object is not an item that was read here. Pass the item, or add { version: versionOf(it) } or { unconditional: true }`,
+    `${name}: this object was not read here. Pass the item, or the option { version: versionOf(item) } or { unconditional: true }`,
   )
 }
 

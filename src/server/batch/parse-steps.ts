@@ -4,7 +4,7 @@ import { type Item, isObject, type Json } from '../../base/values.ts'
 import { AnyHttpError, HttpError, suggestion } from '../../errors.ts'
 import { METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe, readsBody } from '../../http/methods.ts'
-import { type Parameter, parseParameters } from '../../http/parameters.ts'
+import { describeEscape, type Parameter, parseParameters } from '../../http/parameters.ts'
 import { splitTarget } from '../../http/target.ts'
 import type { CollectionTarget, Match, Route } from '../../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../../model/types/definition.ts'
@@ -227,7 +227,7 @@ function readParameters(
   query: string,
 ): readonly Parameter[] {
   const parameters = parseParameters(query)
-  if (!parameters) throw invalidBatch('The query has an escape that is not valid UTF-8', 'path')
+  if (!parameters) throw invalidBatch(describeEscape('query', query), 'path')
   if (parameters.length > api.limits.parameters)
     throw invalidBatch(`A query has at most ${api.limits.parameters} parameters`, 'path')
   if (parameters.some(({ name }) => name === METHOD_PARAMETER))
