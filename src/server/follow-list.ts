@@ -55,7 +55,7 @@ async function followList(requested: RequestContext): Promise<void> {
   }, request)
   const { changes } = context.target.collection.store
   const negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }
-  const result = { status: 200, headers: HEADERS.slice(), isPrivate: true } as const
+  const result = { status: 200, headers: HEADERS.slice(), isPrivate: 'stream' } as const
   if (method === 'HEAD' || !changes) {
     context.negotiated = negotiated
     context.result = result

@@ -45,7 +45,9 @@ export function respond(context: RequestContext): Awaitable<void> {
   if (validators && !isHtmlPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) addHeaders(headers, dialect.headers?.(headers) ?? [])
   addCommon(headers, context, result.vary)
-  if (suppressed || result.isPrivate) headers.push('Cache-Control', 'no-store')
+  const isStream = result.isPrivate === 'stream'
+  if (suppressed || result.isPrivate)
+    headers.push('Cache-Control', isStream ? 'no-store, no-transform' : 'no-store')
   else if (status === 200 || status === 206 || status === 304)
     headers.push('Cache-Control', cacheControlOf(context))
   const response = withBody(

@@ -60,7 +60,7 @@ describe.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('by %s', way => {
     expect(response.status).toBe(200)
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
+      'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
       incremental: '?1',
     })

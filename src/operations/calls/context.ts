@@ -84,8 +84,8 @@ export interface OperationResult {
   readonly vary?: readonly string[]
   /** The item that hooks and programs get, with its version. */
   readonly stored?: Stored | undefined
-  /** Whether no cache may keep it: it sets a cookie, or its form has a key. */
-  readonly isPrivate?: true | undefined
+  /** Whether no cache may keep it: it sets a cookie, or its form has a key. A stream may not be held back by a compressor either. */
+  readonly isPrivate?: true | 'stream' | undefined
   /** The value for hooks and programs where there is no item: of a list, a count, an action. */
   readonly value?: unknown
 }
