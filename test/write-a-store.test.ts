@@ -1,5 +1,5 @@
 // docs/write-a-store.md: its store passes the contract; stores that can do less are served within their limits.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestFn } from 'node:test'
@@ -9,10 +9,12 @@ import { defineApi, defineCollection, memoryStore, type Store } from '../src/ind
 import { toKeyedStore } from '../src/store/keyed-store.ts'
 import { findOne } from '../src/store/writes.ts'
 import {
+  type Id,
   matcher,
   oneByOne,
   type PositionSlice,
   type Selection,
+  type Shape,
   type Stored,
   type StoreOptions,
   type StorePage,
@@ -29,7 +31,11 @@ const folder = await mkdtemp(join(tmpdir(), 'store-'))
 process.env.TMPDIR = folder
 afterAll(() => rm(folder, { recursive: true }))
 
-const [store, cases] = blocksOf(await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'))
+const [store, cases, ...others] = blocksOf(
+  await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'),
+)
+const writes = others.find(({ text }) => text.includes('oneByOne({'))
+await writeFile(join(folder, 'writes.ts'), writes?.text ?? '')
 await writeFile(join(folder, 'file-store.ts'), store?.text ?? '')
 // As the document runs them, but for its runner: none may be skipped unseen.
 const runner = `import type { StoreCase } from 'rest-conventions/testing'
@@ -113,6 +119,64 @@ describe('the store of the document', () => {
     const again = open()
     expect(await ask(again, '/1')).toContain('"green"')
     expect(await ask(again, '')).toContain('"green"')
+  })
+})
+
+it('does not keep an item whose file could not be written', async () => {
+  const missing = join(folder, 'later', 'cars.json')
+  await mkdir(join(folder, 'later'))
+  const store = fileStore(missing)
+  const schema = z.object({ color: z.string() })
+  const cars = defineCollection({ name: 'cars', schema, store, id: 'integer' })
+  const resource = defineApi({ collections: { cars } }).collection(cars)
+  const red = await resource.create({ color: 'red' })
+  await rm(join(folder, 'later'), { recursive: true })
+  await expect(resource.create({ color: 'blue' })).rejects.toThrow()
+  await expect(resource.delete(red)).rejects.toThrow()
+  expect(await resource.list().toArray()).toMatchObject([{ id: 1, color: 'red' }])
+})
+
+describe('the four functions of the document', async () => {
+  // The document says its type.
+  const { writeTo } = (await import(join(folder, 'writes.ts'))) as {
+    writeTo: (items: Map<Id, Stored>, shape: Shape) => Pick<Store, 'find' | 'write'>
+  }
+  /** Reads are those of a store that is there. */
+  function makeStore() {
+    const items = new Map<Id, Stored>()
+    const base = scanStore({ all: () => items.values(), put() {}, remove() {} })
+    const store: Store = {
+      ...base,
+      attach(shape) {
+        base.attach(shape)
+        Object.assign(store, writeTo(items, shape))
+      },
+    }
+    return store
+  }
+
+  it('keep the id that a client chose, and the date of the creation', async () => {
+    const schema = z.object({ id: z.string(), color: z.string() })
+    const cars = defineCollection({ name: 'cars', schema, store: makeStore() })
+    const resource = defineApi({ collections: { cars } }).collection(cars)
+    const mine = await resource.create({ id: 'mine', color: 'red' })
+    expect([mine.id, Date.parse(mine.created_at)]).toEqual(['mine', expect.any(Number)])
+    await expect(resource.create({ id: 'mine', color: 'blue' })).rejects.toMatchObject({
+      status: 409,
+    })
+    const changed = await resource.patch(mine, { color: 'blue' })
+    expect(changed).toMatchObject({ id: 'mine', color: 'blue', created_at: mine.created_at })
+    await expect(resource.patch(mine, { color: 'green' })).rejects.toMatchObject({ status: 409 })
+  })
+
+  it('make ids that grow', async () => {
+    const schema = z.object({ color: z.string() })
+    const cars = defineCollection({ name: 'cars', schema, store: makeStore() })
+    const resource = defineApi({ collections: { cars } }).collection(cars)
+    const ids: string[] = []
+    for (const color of ['red', 'blue', 'green']) ids.push((await resource.create({ color })).id)
+    expect(ids).toEqual([...ids].sort())
+    expect(await resource.list().toArray()).toMatchObject(ids.map(id => ({ id })))
   })
 })
 

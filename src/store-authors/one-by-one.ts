@@ -1,13 +1,14 @@
 // Makes the two methods for items of a store out of functions for one item.
 
 import type { Awaitable, Item } from '../base/values.ts'
-import type {
-  Id,
-  ItemVersion,
-  Store,
-  Stored,
-  StoreOptions,
-  StoreWriteOptions,
+import {
+  type Id,
+  type ItemVersion,
+  type Store,
+  type Stored,
+  type StoreOptions,
+  type StoreWriteOptions,
+  throwIfAborted,
 } from '../store/store.ts'
 
 /** What a store does with one item. */
@@ -23,27 +24,35 @@ export interface ItemCalls {
 }
 
 /**
- * Makes `find` and `write` of a store without transactions, which writes one item a call.
+ * Makes `find` and `write` of a store without transactions, which writes one item a call. Ids, dates and versions are those
+ * that the functions give: docs/write-a-store.md has all four.
  * @example
  * import { memoryStore } from 'rest-conventions'
- * import { oneByOne } from 'rest-conventions/store'
+ * import { createVersion, oneByOne } from 'rest-conventions/store'
  * const items = new Map()
  * const { find, write } = oneByOne({
  *   get: id => items.get(id),
- *   create: values => ({ id: 1, item: { id: 1, ...values }, version: 'a' }),
+ *   create(values) {
+ *     const id = items.size + 1
+ *     const stored = { id, item: { id, ...values }, version: createVersion() }
+ *     items.set(id, stored)
+ *     return stored
+ *   },
  *   update: () => undefined,
- *   delete: ({ id }) => items.delete(id),
+ *   delete: () => false,
  * })
  * const store = { ...memoryStore(), find, write }
  */
 export function oneByOne(calls: ItemCalls): Pick<Store, 'find' | 'write'> {
   return {
     async find(ids, options) {
+      throwIfAborted(options)
       const found: (Stored | undefined)[] = []
       for (const id of ids) found.push(await calls.get(id, options))
       return found
     },
     async write(changes, options) {
+      throwIfAborted(options)
       const [change, other] = changes
       if (other) throw new TypeError('A store without transactions takes one change a call')
       if (!change) return []
