@@ -1,6 +1,7 @@
 // All streams of an api: how many there are, when they say that they are alive, when their rights are checked, when they end.
 
-import { unavailable } from '../http/timeouts.ts'
+import { takeTurnIfDue } from '../base/turns.ts'
+import { Deadlines, unavailable } from '../http/timeouts.ts'
 import type { StoreChanges } from '../store/changes.ts'
 import { Hub } from './hub.ts'
 import type { Shown } from './shown.ts'
@@ -34,7 +35,9 @@ export class LiveStreams {
   readonly #most: number
   readonly #watchers = new Map<Watcher, OpenStream['check']>()
   readonly #hubs = new Map<StoreChanges, Hub>()
-  readonly #checking = new Set<Watcher>()
+  readonly #deadlines = new Deadlines()
+  /** How many checks run. */
+  #checking = 0
   #timer: NodeJS.Timeout | undefined
 
   /** @param most how many streams there may be at the same time. */
@@ -77,19 +80,30 @@ export class LiveStreams {
 
   #tick(): void {
     const now = performance.now()
-    for (const [watcher, check] of this.#watchers) {
+    for (const watcher of this.#watchers.keys()) {
       if (now >= watcher.endAt) watcher.end()
       else if (now >= watcher.beatAt + BEAT_MS) watcher.beat()
-      if (now >= watcher.checkAt && this.#checking.size < MAX_CHECKS)
-        void this.#check(watcher, check)
     }
+    const due = [...this.#watchers].filter(([{ checkAt }]) => now >= checkAt).values()
+    for (let free = MAX_CHECKS - this.#checking; free > 0; free--) void this.#checkAll(due)
+  }
+
+  /** Checks the rights of streams one after another; several of these share what is due. */
+  async #checkAll(due: Iterable<[Watcher, OpenStream['check']]>): Promise<void> {
+    this.#checking++
+    for (const [watcher, check] of due) {
+      // An earlier tick may have come to it.
+      if (!watcher.ended && performance.now() >= watcher.checkAt) await this.#check(watcher, check)
+      await takeTurnIfDue()
+    }
+    this.#checking--
   }
 
   async #check(watcher: Watcher, check: OpenStream['check']): Promise<void> {
     watcher.checkAt = performance.now() + CHECK_MS
-    this.#checking.add(watcher)
-    const checked = await check()
-    this.#checking.delete(watcher)
+    const tooSlow = () => unavailable('The rights took too long to find', 'work_too_slow')
+    // One that hangs must not hold up the others.
+    const checked = await this.#deadlines.within(check(), CHECK_MS, tooSlow).catch(() => 'ended')
     if (typeof checked === 'string') watcher.end(checked === 'lost')
     else if (checked.key !== watcher.shown.key) {
       watcher.shown = checked

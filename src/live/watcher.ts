@@ -103,6 +103,7 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
 
   /** Begins, or begins anew. @param position from which the client goes on; absent: with the whole list. */
   begin(position?: string): void {
+    if (this.#ended) return
     this.#leave()
     this.#forget()
     this.#position = undefined

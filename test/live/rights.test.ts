@@ -34,8 +34,12 @@ const schema = z.object({
 })
 
 function serve() {
-  const tokens = new Map<string, Principal<Claims> | 'expired' | 'broken'>([
+  const tokens = new Map<
+    string,
+    Principal<Claims> | Promise<Principal<Claims>> | 'expired' | 'broken' | 'hanging'
+  >([
     ['agent', { id: 'a1', tenant: 't1', role: 'agent', scopes: ['tickets', 'agent'] }],
+    ['hanging', { id: 'a3', tenant: 't1', role: 'agent', scopes: ['tickets', 'agent'] }],
     ['other', { id: 'a2', tenant: 't2', role: 'agent', scopes: ['tickets', 'agent'] }],
     ['customer', { id: 'c1', tenant: 't1', role: 'customer', scopes: ['tickets'] }],
   ])
@@ -46,6 +50,7 @@ function serve() {
       const { authorization } = headers
       if (authorization === undefined) return undefined
       const found = tokens.get(authorization.slice(7))
+      if (found === 'hanging') return new Promise(() => {})
       if (found === 'broken') throw new HttpError(503, [{ message: 'down', type: 'unavailable' }])
       if (!found || found === 'expired')
         throw new HttpError(401, [{ message: 'expired', type: 'unauthenticated' }])
@@ -156,6 +161,39 @@ test.each([
   expect(board.events.at(-1)?.event).toBe(forgets ? 'reset' : 'ready')
   expect(board.items.size).toBe(forgets ? 0 : 1)
   expect(failures.length).toBe(now === 'broken' ? 1 : 0)
+})
+
+test('the rights of hundreds of streams are checked in time, whatever one check does', async () => {
+  const { tokens, resource, follow } = serve()
+  await resource.create({ tenant_id: 't1' })
+  const hanging = await follow('hanging')
+  const boards: Board[] = []
+  for (let at = 0; at < 300; at++) boards.push((await follow('agent')).board)
+  for (const board of [...boards, hanging.board]) await board.until(() => board.isReady)
+  tokens.set('hanging', 'hanging')
+  tokens.set('agent', { id: 'a1', tenant: 't1', role: 'agent', scopes: [] })
+  vi.advanceTimersByTime(31_000)
+  for (const board of boards) await board.until(() => board.events.at(-1)?.event === 'reset')
+  expect(boards.every(({ items }) => items.size === 0)).toBe(true)
+  await resource.create({ tenant_id: 't1' })
+  vi.advanceTimersByTime(31_000)
+  await hanging.board.ended
+})
+
+test('a stream that ends while its rights are checked is not begun anew', async () => {
+  const { tokens, follow, failures } = serve()
+  const { board } = await follow('agent')
+  await board.until(() => board.isReady)
+  let verify = (_: Principal<Claims>) => {}
+  const pending = new Promise<Principal<Claims>>(resolve => {
+    verify = resolve
+  })
+  tokens.set('agent', pending)
+  vi.advanceTimersByTime(31_000)
+  await board.disconnect()
+  verify({ id: 'a1', tenant: 't2', role: 'agent', scopes: ['tickets', 'agent'] })
+  await new Promise(resolve => setTimeout(resolve, 10))
+  expect(failures).toEqual([])
 })
 
 test('a principal that sees other items by now begins anew, and so does who comes again', async () => {
