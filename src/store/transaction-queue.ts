@@ -7,6 +7,8 @@ import { type StoreOptions, throwIfAborted } from './store.ts'
 
 /** For how long after a conflict transactions run one after another, in milliseconds: the next ones might meet too. */
 const CALM_MS = 1000
+/** The longest such time: it doubles each time that a conflict follows it soon, as where all create in one collection. */
+const MAX_CALM_MS = 8000
 
 /** How long they run with one pass of the event loop between two, until new requests are served first; milliseconds. */
 const TURN_MS = 10
@@ -27,6 +29,7 @@ export class TransactionQueue {
   #turned = Number.NEGATIVE_INFINITY
   /** Until when they run one after another, by `performance.now()`. */
   #calmUntil = 0
+  #calmMs = CALM_MS
 
   /** @param findWidth how many may run at the same time. */
   constructor(findWidth: () => number) {
@@ -38,6 +41,11 @@ export class TransactionQueue {
     return this.#running > 0
   }
 
+  /** Whether a conflict was not long ago. */
+  get isCalm(): boolean {
+    return performance.now() < this.#calmUntil
+  }
+
   /**
    * Runs a transaction when it is its turn.
    * @param exclusive whether it runs again, after a conflict: it is the next, and no other runs beside it.
@@ -45,7 +53,7 @@ export class TransactionQueue {
    */
   async run<T>(work: () => Promise<T>, options: StoreOptions, exclusive = false): Promise<T> {
     throwIfAborted(options)
-    if (exclusive) this.#calmUntil = performance.now() + CALM_MS
+    if (exclusive) this.#calm()
     if (this.#fits(exclusive) && (exclusive || this.#waiting.length === 0)) this.#enter(exclusive)
     else {
       const since = performance.now()
@@ -63,6 +71,13 @@ export class TransactionQueue {
     }
   }
 
+  #calm(): void {
+    const since = performance.now() - this.#calmUntil
+    if (since >= this.#calmMs) this.#calmMs = CALM_MS
+    else if (since >= 0) this.#calmMs = Math.min(2 * this.#calmMs, MAX_CALM_MS)
+    this.#calmUntil = performance.now() + this.#calmMs
+  }
+
   async #takeTurn(): Promise<void> {
     if (performance.now() - this.#turned < TURN_MS) return waitForPass()
     await (takeTurn(true) ?? waitForPass())
@@ -71,7 +86,7 @@ export class TransactionQueue {
 
   #fits(exclusive: boolean): boolean {
     if (this.#running === 0) return true
-    if (exclusive || this.#isExclusive || performance.now() < this.#calmUntil) return false
+    if (exclusive || this.#isExclusive || this.isCalm) return false
     return this.#running < this.#findWidth()
   }
 

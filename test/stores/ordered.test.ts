@@ -30,18 +30,40 @@ describe.each(DATABASES)('ordered: false on %s', (_name, open) => {
     const resource = defineApi({ collections: { cars } }).collection(cars)
     await store.open?.()
     statements.length = 0
+    const inserts = () => statements.filter(text => text.startsWith('insert')).length
     const first = await resource.create({ color: 'red' })
     expect(statements).toEqual([expect.stringContaining(`insert into "${table}"`)])
     const others = await Promise.all(
       Array.from({ length: 40 }, (_, at) => resource.create({ color: `c${at}` })),
     )
     expect(statements.filter(text => text.includes('rest_sequences'))).toEqual([])
+    // Those that wait at the same time are inserted together: 32 and 8.
+    expect(inserts()).toBe(3)
     const ids = [first, ...others].map(({ id }) => id)
     expect(new Set(ids).size).toBe(41)
     const found = await resource.list().toArray()
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set(ids))
     await store.close()
   })
+})
+
+test('after a conflict, transactions exclude those of other processes at their first attempt', async () => {
+  const statements: string[] = []
+  const table = newTable()
+  const db = openPostgres({}, ({ sql }) => statements.push(sql))
+  const store = sqlStore({ db, table, create: true })
+  // Each has made an id before any of the first ones ends.
+  const hooks = { transaction: true, after: { create: () => new Promise<void>(setImmediate) } }
+  const cars = defineCollection({ name: 'cars', schema, store, id: 'integer', hooks })
+  const resource = defineApi({ collections: { cars } }).collection(cars)
+  await store.open?.()
+  const all = Array.from({ length: 40 }, (_, at) => resource.create({ color: `c${at}` }))
+  expect(new Set((await Promise.all(all)).map(({ id }) => id)).size).toBe(40)
+  const count = (part: string) => statements.filter(text => text.includes(part)).length
+  const conflicts = count('rollback') - count('rollback to')
+  expect(conflicts).toBeGreaterThan(0)
+  expect(count('in exclusive mode')).toBeGreaterThan(conflicts)
+  await store.close()
 })
 
 test('since_id is refused, and not described', async () => {

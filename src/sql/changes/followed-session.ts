@@ -31,7 +31,7 @@ export class FollowedSession extends Session {
   }
 
   override transaction<T>(
-    work: (runner: Runner, tries: number) => Promise<T>,
+    work: (runner: Runner, exclusive: boolean) => Promise<T>,
     options: StoreOptions,
   ): Promise<T> {
     return this.#tell(super.transaction(work, options))

@@ -140,17 +140,17 @@ export class Session implements StatementSession {
 
   /**
    * Runs work in a transaction of the user's program, and again after a conflict.
-   * @param work gets the number of earlier tries.
+   * @param work is told whether it must exclude the transactions of other processes, since there was a conflict lately.
    */
   async transaction<T>(
-    work: (runner: Runner, tries: number) => Promise<T>,
+    work: (runner: Runner, exclusive: boolean) => Promise<T>,
     options: StoreOptions,
   ): Promise<T> {
     let tries = 0
     this.#shared.transactions++
     try {
       const { beginTransaction } = this.#database
-      const counted = (runner: Runner) => work(runner, tries++)
+      const counted = (runner: Runner) => work(runner, tries++ > 0 || this.#shared.queue.isCalm)
       // They wait here, and not for a lock of the database: that would occupy connections.
       const enter = <R>(run: () => Promise<R>) => this.#shared.queue.run(run, options, tries > 0)
       return await this.#connections.run(beginTransaction, counted, options, { enter })

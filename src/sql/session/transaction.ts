@@ -36,11 +36,11 @@ export async function runTransaction<T>(
   const begun = new Promise<void>(resolve => {
     begin = resolve
   })
-  const run = async (runner: Runner, tries: number) => {
+  const run = async (runner: Runner, exclusive: boolean) => {
     begin()
     commits = false
     throwIfAborted(options)
-    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, tries > 0))
+    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, exclusive))
     const transaction = new TransactionSession(runner, database)
     try {
       const result = await untilAborted(work(transaction), options)

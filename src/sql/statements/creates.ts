@@ -14,7 +14,6 @@ import {
   type Runner,
   type Statement,
   type StatementSession,
-  waitForOnly,
 } from '../session/runner.ts'
 import { decodeId } from '../table/column-values.ts'
 import type { Column } from '../table/columns.ts'
@@ -143,8 +142,7 @@ export class Creates {
       const statement = this.#insertMany ? 'of all' : this.#insertNext !== undefined && 'of one'
       return session.writeShared(create, this.#insertNextRows, options, single && statement)
     }
-    const insert = (runner: Runner) => waitForOnly(this.#insertChosenRows([create], runner))
-    return session.write(insert, options, single)
+    return session.writeShared(create, this.#insertChosenRows, options, single && 'of one')
   }
 
   async #createAll(
@@ -191,8 +189,11 @@ export class Creates {
     return identity.ordered !== false && chosenId(identity, values) === undefined
   }
 
-  /** Inserts rows under ids that clients have chosen, or that are made here. */
-  async #insertChosenRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
+  /** Inserts rows under ids that clients have chosen, or that are made here. A field, as the next. */
+  readonly #insertChosenRows = async (
+    creates: readonly Create[],
+    runner: Runner,
+  ): Promise<Stored[]> => {
     const rows = creates.map(each => this.#newRow(this.#findId(each), each))
     return this.#finish(await this.#insertRows(rows, runner), runner)
   }
