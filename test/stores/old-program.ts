@@ -33,7 +33,8 @@ export async function writeBeside({ db, table, say, statements, seed }: Beside):
   const gone = new Set<number>()
   let made = 0
   const newName = (by: string) => `${by} ${++made}`
-  const take = () => [...names.keys()].at(-1 - draw(Math.min(20, names.size))) ?? 1
+  // Row 0 is none: the first row may be there before its writer says so.
+  const take = () => [...names.keys()].at(-1 - draw(Math.min(20, names.size))) ?? 0
   const add = (id: number, name: string) => {
     if (names.has(id)) wrong.push(`two rows have the id ${id}`)
     names.set(id, new Set([name]))
