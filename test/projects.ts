@@ -78,6 +78,7 @@ export const STORES: readonly string[] = named([
   'stores/transactions',
   'stores/trash-default',
   'stores/types',
+  'stores/unreadable',
   'stores/walk',
   'stores/work-events',
   'through',

@@ -169,6 +169,10 @@ export class Hub {
       const { shown } = seat.follower
       const known = net.size === 0 ? NO_UPDATE : shown.matches && updates.get(shown.key)
       const update = known ?? (await findUpdate(seat.follower, net))
+      if (!update) {
+        seat.follower.begin()
+        continue
+      }
       updates.set(shown.key, update)
       // It may have begun anew meanwhile.
       if (isTaken(seat)) seat.follower.tell(update, next, current)
@@ -189,13 +193,22 @@ function toNet(changes: readonly Change[]): ReadonlyMap<Id, Net> {
   return net
 }
 
-/** Finds what a stream is told. An item was in its list if it was at any time: the list may have been read then. */
-async function findUpdate(follower: Follower, net: ReadonlyMap<Id, Net>): Promise<ListUpdate> {
+/**
+ * Finds what a stream is told; `undefined` if it must begin anew, as nobody can tell what was in the list. An item was in
+ * its list if it was at any time: the list may have been read then.
+ */
+async function findUpdate(
+  follower: Follower,
+  net: ReadonlyMap<Id, Net>,
+): Promise<ListUpdate | undefined> {
   const { shown, ids } = follower
   const { matches } = shown
   const items: Pick<Stored, 'id' | 'item'>[] = []
   const removed: Id[] = []
   if (matches) {
+    const isUntold = (each: Item | undefined) => each !== undefined && shown.isUntold(each)
+    if ([...net.values()].some(({ befores, after }) => [after, ...befores].some(isUntold)))
+      return undefined
     for (const [id, { befores, after }] of net) {
       if (after && matches(after)) items.push({ id, item: after })
       else if (befores.some(matches)) removed.push(id)

@@ -50,9 +50,16 @@ export interface Within {
   readonly name: string
   readonly store: FilteredStore
   readonly fields: Fields
+  readonly identity: NamedId
   readonly where: readonly Filter[]
   /** The path of their value. Default: their id. */
   readonly key?: Path | undefined
+}
+
+/** The property that is the id of items, and those that it is made of. */
+export interface NamedId {
+  readonly name: string
+  readonly parts?: readonly string[] | undefined
 }
 
 /** A store, as far as a filter reaches into it. */

@@ -1,11 +1,11 @@
 // A part of a store, as a store: it finds only the items that pass filters. With soft deletes, deleted items stay stored.
 
 import { andThen, type Item, omit } from '../base/values.ts'
-import type { Fields } from '../schema/fields.ts'
 import type { Filter } from './filter.ts'
 import type { KeyedStore } from './keyed-store.ts'
 import { type FilterSet, matcher } from './selection.ts'
-import type { Deletion, Shape, Stored, StoreWriteOptions } from './store.ts'
+import type { Deletion, Shape, Stored, StoreOptions, StoreWriteOptions } from './store.ts'
+import { isListed, needsStore } from './unreadable.ts'
 import { areCreations, areUpdates } from './writes.ts'
 
 /** A soft deletion. Items that are deleted together have the same `deletion`. */
@@ -27,18 +27,28 @@ export interface SoftDeletes {
  */
 export function narrowStore(
   store: KeyedStore,
-  fields: Fields,
+  shape: Shape,
   where: readonly Filter[],
   soft?: SoftDeletes,
 ): KeyedStore {
-  const has = matcher({ where }, fields)
   const narrow = <S extends FilterSet>(selection: S): S => ({
     ...selection,
     where: [...where, ...selection.where],
   })
+  const { fields, identity } = shape
+  const has = matcher({ where }, fields)
   const find: KeyedStore['find'] = (ids, options) =>
-    andThen(store.find(ids, options), found =>
-      found.map(each => (each && has(each.item) ? each : undefined)),
+    andThen(store.find(ids, options), found => {
+      if (found.some(each => each && needsStore(each.item, where, fields)))
+        return findListed(found, options)
+      return found.map(each => (each && has(each.item) ? each : undefined))
+    })
+  const findListed = (found: readonly (Stored | undefined)[], options: StoreOptions | undefined) =>
+    Promise.all(
+      found.map(async each => {
+        const passes = each && (await isListed(each.id, where, { store, identity, options }))
+        return passes ? each : undefined
+      }),
     )
   const { countBy, listEach, renew } = store
 

@@ -282,9 +282,9 @@ const within: Checks = {
     const [h] = idsOf(await listAll(store, [filter('code', 'in', 'H')]))
     const refersToH = { name: String(h), price: 1 }
     await createOne(store, { code: 'L', ...refersToH })
-    const { fields } = shapeWith('uuid')
+    const { fields, identity } = shapeWith('uuid')
     const refersTo = (tx: Store, ...where: Filter[]) =>
-      createWithin(['name'], { name: 'cases', store: tx, fields, where })
+      createWithin(['name'], { name: 'cases', store: tx, fields, identity, where })
     const finds = async (tx: Store, expected: string, ...filters: Filter[]) => {
       const where = [refersTo(tx, ...filters), filter('price', 'gt', 0)]
       const { items, total } = await tx.list({ where, sort: by() }, ALL, 'exact')

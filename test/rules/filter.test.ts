@@ -44,7 +44,8 @@ test('toConjunction returns conditions alone as they are', () => {
 
 test('listLeaves lists the conditions at any depth, but not those of another selection', () => {
   const store = { find: () => [], list: () => ({ items: [] }) }
-  const within = createWithin(['e'], { name: 'others', store, fields: new Map(), where: [any(a)] })
+  const others = { name: 'others', store, fields: new Map(), identity: { name: 'id' } }
+  const within = createWithin(['e'], { ...others, where: [any(a)] })
   const leaves = listLeaves([not(any(a, all(b, not(c)))), within, d])
   expect(leaves.map(print)).toEqual(['a', 'b', 'c', 'e', 'd'])
 })

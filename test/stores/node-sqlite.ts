@@ -4,6 +4,7 @@ import { defineApi, defineCollection } from 'rest-conventions'
 import { type NodeSqliteDatabase, nodeSqlite, prepareSqlite, sqlStore } from 'rest-conventions/sql'
 import { storeCases } from 'rest-conventions/testing'
 import { z } from 'zod'
+import { proveShown, SQLITE } from './shown-values.ts'
 import { findMisread, findMissorted } from './sqlite-columns.ts'
 
 // By a variable: the types of this Node.js do not have it.
@@ -70,4 +71,5 @@ const others = new Kysely<unknown>({
 })
 await prepareSqlite(others)
 failed.push(...(await findMisread(others)), ...(await findMissorted(others)))
+failed.push(...(await proveShown(others, SQLITE, { count: 300 })).wrong)
 console.log(JSON.stringify({ passed: passed > 50, failed }))

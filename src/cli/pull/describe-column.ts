@@ -175,7 +175,7 @@ function findEnd(
   if (kind.kind === 'json' && !notNull) return OPTIONAL
   if (kind.kind === 'json' || kind.kind === 'list') {
     const [, value] = /^'(\{\}|\[\])'/.exec(preset ?? '') ?? []
-    const empty = value === '[]' ? [] : {}
+    const empty = value === '[]' || kind.kind === 'list' ? [] : {}
     if (value || hasPreset) return value && notNull ? [['default', empty]] : OPTIONAL
     return notNull ? [] : NULL_BY_DEFAULT
   }

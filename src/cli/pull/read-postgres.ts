@@ -46,13 +46,16 @@ export async function readPostgres(
 ): Promise<readonly FoundTable[]> {
   const own = sql`${TABLES} and n.nspname = ${schema === undefined ? sql.raw('current_schema()') : schema} order by c.relname`
   const rows = await select(own)
-  // A name with its schema, where it is not the one that is found first.
+  // A name with its schema, where it is not the one that is found first, or has a point that would end a schema.
   const nameOf = (of: unknown, name: unknown) =>
-    schema === undefined && of === rows[0]?.schema ? String(name) : `${of}.${name}`
+    schema === undefined && of === rows[0]?.schema && !String(name).includes('.')
+      ? String(name)
+      : `${of}.${name}`
   const tables: FoundTable[] = []
   for (const row of rows) {
     const name = nameOf(row.schema, row.name)
-    const catalog = await select(postgres.catalog(name))
+    const isNamed = !String(row.name).includes('.')
+    const catalog = isNamed ? await select(postgres.catalog(name)) : []
     const columns: { name: string; comment: unknown }[] = JSON.parse(String(row.columns)) ?? []
     const constraints: Constraint[] = JSON.parse(String(row.constraints)) ?? []
     const listKind = (kind: Constraint['kind']) => constraints.filter(each => each.kind === kind)

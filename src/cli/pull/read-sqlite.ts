@@ -19,7 +19,9 @@ const TABLES = sql`select t.name as name, t.type as type, m.sql as sql,
 export async function readSqlite({ select }: CatalogConnection): Promise<readonly FoundTable[]> {
   const tables: FoundTable[] = []
   for (const row of await select(TABLES)) {
-    const name = String(row.name)
+    const own = String(row.name)
+    // A point would end a schema.
+    const name = own.includes('.') ? `main.${own}` : own
     const catalog = await select(sqlite.catalog(name))
     const indexes: FoundTable['indexes'] = JSON.parse(String(row.indexes))
     tables.push({

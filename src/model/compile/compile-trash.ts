@@ -139,7 +139,7 @@ export function reachOutside(
     )
   }
   const rows = [outside(trash)]
-  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows, { softDelete, refuse })
+  const bind = (each: KeyedStore) => narrowStore(each, shape, rows, { softDelete, refuse })
   return { items: bind(store), bind, rows }
 }
 
@@ -195,7 +195,7 @@ export function findTrash(collection: CollectionDefinition): TrashParts | undefi
 const buildTrash = memoize((collection: CollectionDefinition): TrashParts => {
   const { name, shape, store, access, hooks, operations, trash = { date: '' } } = collection
   const rows: readonly Filter[] = [{ ...outside(trash), values: [true] }]
-  const bind = (each: KeyedStore) => narrowStore(each, shape.fields, rows)
+  const bind = (each: KeyedStore) => narrowStore(each, shape, rows)
   // A principal that may delete may see deleted items, unless the rule `trash` differs.
   const rule = access[TRASH] ?? access.delete ?? access.default
   const forReads = <Hook>(all: ReadonlyMap<string, Hook>) =>

@@ -3,7 +3,7 @@
 import { memoize } from '../../base/memoize.ts'
 import { getValue } from '../../base/paths.ts'
 import { Remembered } from '../../base/remembered.ts'
-import { type Awaitable, andThen, type Item } from '../../base/values.ts'
+import { type Awaitable, andThen, type Item, sameJson } from '../../base/values.ts'
 import { HttpError, type Issue } from '../../errors.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import type { RowRule } from '../../model/types/declaration.ts'
@@ -14,6 +14,7 @@ import type { Relation } from '../../query/relation.ts'
 import { createWithin, type Filter, listLeaves } from '../../store/filter.ts'
 import { matcher } from '../../store/selection.ts'
 import type { Id, Stored } from '../../store/store.ts'
+import { findUnreadable, isListed, needsStore } from '../../store/unreadable.ts'
 import type { OperationContext } from './context.ts'
 import { readRuleFilters, toPlainFilters } from './program-filters.ts'
 import { findWithin, resolveFilter } from './resolve-filter.ts'
@@ -38,7 +39,15 @@ export function isVisible(
   item: Item,
   transaction = context.transaction,
 ): Awaitable<boolean> {
-  return buildRowFilter(context, collection, transaction)?.sees(item) ?? true
+  const rows = buildRowFilter(context, collection, transaction)
+  if (!rows) return true
+  const { shape, store: own } = collection
+  if (!needsStore(item, rows.where, shape.fields)) return rows.sees(item)
+  // The whole store: the item may be in the trash.
+  const store = transaction?.storeOf(collection) ?? own
+  const { identity } = shape
+  const id = item[identity.name] as Id // of a stored item
+  return isListed(id, rows.where, { store, identity, options: context.storeOptions })
 }
 
 /** Finds an item that the row policy lets the principal see. */
@@ -127,11 +136,29 @@ export function assertVisible(
   const item = namesServerValues(collection, rows)
     ? withServerValues(collection, values, current)
     : values
-  return andThen(rows.sees(item), visible => {
+  const isKept = current !== undefined && namesKept(current, values, rows)
+  const sees = isKept ? leavesSame(current, item, rows) : rows.sees(item)
+  return andThen(sees, visible => {
     if (visible) return
     const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
     throw new HttpError(403, [{ message, type: 'forbidden_row' }])
   })
+}
+
+/** Whether a filter names a value of the stored item that cannot be read, and that a write does not replace. */
+function namesKept(current: Item, values: Item, { where }: RowFilter): boolean {
+  const names = findUnreadable(current)
+  if (!names) return false
+  return listLeaves(where).some(
+    ({ path: [name = ''] }) => names.has(name) && (values[name] ?? null) === null,
+  )
+}
+
+/** Whether an item that is visible stays so, as it has the same values for the filters. */
+function leavesSame(current: Item, item: Item, { where }: RowFilter): boolean {
+  return listLeaves(where).every(({ path: [name = ''] }) =>
+    sameJson(current[name] ?? null, item[name] ?? null),
+  )
 }
 
 /** Whether a filter compares what the store adds to an item. */

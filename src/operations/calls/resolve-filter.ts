@@ -19,7 +19,8 @@ export function findWithin(
   // With all items, those of a trash too: the filters leave them out.
   const store = transaction?.storeOf(collection) ?? collection.store
   if (!transaction) requireOutside(store, name)
-  return { name: `${version.name} ${name}`, store, fields: shape.fields, where: rows }
+  const { fields, identity } = shape
+  return { name: `${version.name} ${name}`, store, fields, identity, where: rows }
 }
 
 /** @param enter finds the items that a relation leads to, before these filters. */

@@ -12,6 +12,7 @@ import {
   type WithinFilter,
 } from '../../store/filter.ts'
 import { matcher } from '../../store/selection.ts'
+import { isListed, needsStore } from '../../store/unreadable.ts'
 
 export type ItemTest = (item: Item) => Awaitable<boolean>
 
@@ -54,13 +55,17 @@ function all(tests: readonly ItemTest[], expected: boolean): ItemTest {
 }
 
 function testWithin({ path, within }: WithinFilter, options: FilteredOptions): ItemTest {
-  const { store, fields, where, key } = within
+  const { store, fields, identity, where, key } = within
   const test = testOf(where, fields, options)
   return item => {
     const value = getValue(item, path)
     if (typeof value !== 'string' && typeof value !== 'number') return false
     if (!key)
-      return andThen(store.find([value], options), ([found]) => (found ? test(found.item) : false))
+      return andThen(store.find([value], options), ([found]) => {
+        if (!found || !needsStore(found.item, where, fields))
+          return found ? test(found.item) : false
+        return isListed(value, where, { store, identity, options })
+      })
     const own: Filter = { path: key, operator: 'in', values: [value] }
     const selection = { where: [own, ...where], sort: [{ path: key, descending: false }] }
     const found = store.list(selection, ONE, 'none', options)

@@ -30,7 +30,8 @@ export function followChanges(
     judges(field) {
       const { mapping } = opened ?? {}
       const { native } = mapping?.columns.find(({ name }) => name === field) ?? {}
-      return native?.own !== undefined || mapping?.shape.writeOnly?.includes(field) === true
+      const isOwn = native?.own !== undefined || native?.finer === true
+      return isOwn || mapping?.shape.writeOnly?.includes(field) === true
     },
   }
 }

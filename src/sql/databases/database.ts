@@ -73,10 +73,14 @@ export interface NativeType {
   readonly exact?: boolean
   /** What a column of SQLite must hold for it, where not each does. */
   readonly as?: ColumnType
+  /** Whether its times have digits that only the database compares. */
+  readonly finer?: boolean
   /** Whether the store compares texts of it, since the database compares in a way of its own. */
   readonly byText?: boolean
   /** The column as the database compares it then: an index finds texts by it, among others that are equal to the database. */
   own?(column: Fragment): Fragment
+  /** Whether `own` finds a text; default: each. */
+  indexes?(text: string): boolean
   /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
   /** The expression to select: every driver returns the same value for it. */
@@ -232,6 +236,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   serves?(type: string): ServedType
   /** What a column of a type can hold though the database keeps any value in it: it converts some. Absent beside `serves`. */
   converts?(type: string): ServedType
+  /** The type of a row of the catalog, if that says more than its `type`. */
+  typeOf?(row: Readonly<Record<string, unknown>>): string
   /** The types that `columns` asks for by words of their own. */
   readonly forms: Readonly<Record<string, ValueForm>>
   /** Whether a column of a type returns exactly the values that were written. */
@@ -282,6 +288,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly searchIndex?: SearchIndex | undefined
   /** The sum of numbers; where they overflow it may be an error. */
   sum(value: Fragment): Fragment
+  /** JSON, or null for a text that is none and would be an error; absent where columns hold nothing else. */
+  toValidJson?(column: Fragment): Fragment
   /**
    * The start (UTC) of the day, month or year of an instant: of a date, a native time, or milliseconds since 1970.
    * @param native the type of the value, where it has one.

@@ -24,7 +24,7 @@ export function printed(
   return {
     kind: 'string',
     byText: true,
-    ...(comparable && { own: (column: Fragment) => column }),
+    ...(comparable && { own: (column: Fragment) => column, indexes: comparable.takes }),
     toColumnText: text => (text.includes('\0') || !text.isWellFormed() ? undefined : text),
     read,
     parse: String,

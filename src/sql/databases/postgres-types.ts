@@ -71,6 +71,7 @@ function instants(digits: number, toUtc: (column: Fragment) => Fragment): Native
     kind: 'date-time',
     exact: true,
     toColumnText: text => cut(text, digits),
+    finer: digits > 3,
     ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
     bind(text) {
       const instant = cut(text, Math.max(3, digits))
@@ -235,7 +236,8 @@ export function serves(type: string, isUtc = false): ServedType {
     const known: ReadonlySet<string> = new Set(JSON.parse(type.slice(end + 1)))
     return texts(type.slice(0, end), text => (known.has(text) ? text : undefined))
   }
-  if (CITEXT.test(type)) return texts(type, text => text)
+  if (CITEXT.test(type) || type.endsWith(' collate'))
+    return texts(type.replace(/ collate$/, ''), text => text)
   if (type.endsWith('[]')) return { as: [], listOf: kind => findList(type.slice(0, -2), kind) }
   // Users name types as they like: `constructor` is none of these.
   const name = [type, type.replace(LENGTH, '')].find(each => Object.hasOwn(SERVED, each))

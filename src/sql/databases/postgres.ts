@@ -96,12 +96,13 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
-/** The type of a column, an enum with its labels; of a domain its base type, through any number of domains. */
+/** The type of a column, an enum with its labels, a text with its collation if that takes different ones for equal; of a domain its base type, through any number of domains. */
 const CATALOG = sql.raw(`select a.attname as name,
   (with recursive base (type, mod, next, below) as (
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) || coalesce(' ' || (select json_agg(e.enumlabel order by e.enumsortorder)::text from pg_enum as e where e.enumtypid = base.type), '')
+      || coalesce((select ' collate' from pg_collation as o where o.oid = a.attcollation and not o.collisdeterministic), '')
     from base where base.next = 0) as type,
   (with recursive base (type, next) as (select t.oid, t.typbasetype union all
     select b.oid, b.typbasetype from base join pg_type as b on b.oid = base.next)

@@ -13,11 +13,43 @@ const REAL = /REAL|FLOA|DOUB/i
 /** Types of numbers whose affinity is that of unknown types, such as `DATETIME`. */
 const NUMERIC = /NUMERIC|NUMBER|DECIMAL|MONEY|BOOL/
 
+/** What stands behind the type of a column in whose collation different texts are equal. */
+const COLLATED = ' COLLATE'
+
+/** Texts of such a column. They are compared by code point, as everywhere. */
+const COLLATED_TEXT: NativeType = {
+  kind: 'string',
+  byText: true,
+  exact: true,
+  own: column => column,
+  toColumnText: text => text,
+  read: column => column,
+  parse: value => (typeof value === 'string' ? value : undefined),
+  bind: text => sql`${text}`,
+  text: column => sql`(${column} collate binary)`,
+}
+
+/** Finds the type of a row of the catalog, with its collation if that is not by code point. */
+export function typeOf(row: Readonly<Record<string, unknown>>): string {
+  const type = String(row.type)
+  // The statement that makes the table, if that names a collation.
+  if (row.statement === null) return type
+  const own = String(row.name).replace(/\W/g, '\\$&')
+  const declared = new RegExp(
+    `[(,]\\s*["'\`[]?${own}["'\`\\]]?\\s[^,]*\\bcollate\\s+["'\`[]?(?!binary\\b)\\w`,
+    'i',
+  )
+  return TEXTS.test(type) && declared.test(String(row.statement)) ? type + COLLATED : type
+}
+
+const TEXTS = /CHAR|CLOB|TEXT/
+
 /** Finds what a column holds by the words of its type, as SQLite finds its affinity. It converts all other values. */
 export function converts(type: string): ServedType {
+  if (type.endsWith(COLLATED)) return { as: ['json'], natives: [COLLATED_TEXT] }
   const name = type.toUpperCase()
   if (/INT/.test(name)) return NUMBER
-  if (/CHAR|CLOB|TEXT/.test(name)) return TEXT
+  if (TEXTS.test(name)) return TEXT
   if (name === '' || /BLOB/.test(name)) return ANY
   return REAL.test(name) || NUMERIC.test(name) ? NUMBER : ANY
 }

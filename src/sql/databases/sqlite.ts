@@ -6,7 +6,7 @@ import { findLiteral, type LikeStep } from '../../store/selection.ts'
 import { MAX_AHEAD_MS } from '../../store/written.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
-import { converts, FORMS, printedInstant } from './sqlite-forms.ts'
+import { converts, FORMS, printedInstant, typeOf } from './sqlite-forms.ts'
 
 /** Prints a JSON path as a literal, so that an index on the same expression serves it. */
 function toJsonPath(path: Path): Fragment {
@@ -53,6 +53,7 @@ export const sqlite: SqlDatabase = {
     const schemaTable = sql`${sql.id(schema)}.sqlite_schema`
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
+        (select m.sql from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.sql like '%collate%') as statement,
         lower(p.dflt_value) in ('current_timestamp', 'datetime(''now'')') as makes_time,
         p."notnull" and p.dflt_value is null and p.hidden = 0 as is_required, p."notnull" as is_not_null,
         case when p.dflt_value glob '"*"' then quote(replace(substr(p.dflt_value, 2, length(p.dflt_value) - 2), '""', '"'))
@@ -141,6 +142,7 @@ export const sqlite: SqlDatabase = {
   },
   enforcesKeys: sql`(select foreign_keys from pragma_foreign_keys)`,
   converts,
+  typeOf,
   forms: FORMS,
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
   serial: true,
@@ -160,6 +162,7 @@ export const sqlite: SqlDatabase = {
   print: column => sql`quote(${column})`,
   text: value => value,
   json: (column, path) => sql`json_extract(${column}, ${toJsonPath(path)})`,
+  toValidJson: column => sql`case when json_valid(${column}) then ${column} end`,
   has: (column, path) => sql`coalesce(${typeInside(column, path)}, 'null') <> 'null'`,
   holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
   anyElement: (column, path, _kind, test) =>

@@ -1,13 +1,13 @@
 // Builds the statements of lists and counts: what is selected, in which order, and from which place on.
 
-import type { Scalar } from '../../base/values.ts'
 import { type FilterLeaf, isLeaf, toConjunction } from '../../store/filter.ts'
 import type { Selection, SortKey } from '../../store/selection.ts'
-import type { Slice } from '../../store/store.ts'
+import type { KeySlice, PositionSlice } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import type { ColumnExpression } from '../table/column-expression.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
+import type { PlaceKey } from './place.ts'
 import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
 
 export type RowFilters = Pick<Selection, 'where' | 'search'>
@@ -45,10 +45,15 @@ function listExtras(filters: RowFilters, extras: Extras, mapping: TableMapping):
   return columns
 }
 
+/** Which part of a selection is read. */
+export type RowSlice =
+  | PositionSlice
+  | (Omit<KeySlice, 'key'> & { readonly key: PlaceKey | undefined })
+
 /** The rows to read. */
 export interface WantedRows {
   readonly selection: Selection
-  readonly slice: Slice
+  readonly slice: RowSlice
 }
 
 /** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */
@@ -58,7 +63,7 @@ export function listStatement(
   mapping: TableMapping,
   columns: Fragment,
 ): Fragment {
-  const sort = markFilled(selection)
+  const sort = markFilled(selection, mapping)
   const condition = buildCondition(selection, mapping)
   const more = listExtras(selection, extras, mapping)
   const backward = 'key' in slice && slice.backward
@@ -85,14 +90,17 @@ interface PlannedKey extends SortKey {
   readonly filled?: boolean
 }
 
-function markFilled({ where, sort }: Selection): readonly PlannedKey[] {
+function markFilled({ where, sort }: Selection, mapping: TableMapping): readonly PlannedKey[] {
   const leaves = toConjunction(where).filter(isLeaf)
   if (leaves.length === 0) return sort
   return sort.map(key => {
     const name = key.path.join('.')
+    const { kind, column, order, canonical } = mapping.find(key.path)
+    // A text may be there that is no time, and has none to sort by.
+    const isTold = column !== undefined && (kind !== 'date-time' || canonical || order === column)
     // A condition on an absent value does not hold, but for `exists`.
     const excludes = ({ path, operator, values }: FilterLeaf) =>
-      path.join('.') === name && (operator !== 'exists' || values[0] === true)
+      path.join('.') === name && (operator !== 'exists' || (values[0] === true && isTold))
     return leaves.some(excludes) ? { ...key, filled: true } : key
   })
 }
@@ -111,8 +119,6 @@ export function buildOrder(
     }),
   )
 }
-
-type PlaceKey = NonNullable<Extract<Slice, { backward: boolean }>['key']>
 
 /** A part of the rows after a place, and their order, which an index may have. */
 export interface RowRange {
@@ -170,9 +176,7 @@ function afterCondition(keys: readonly CursorKey[], database: SqlDatabase): Frag
     if (index === keys.length - 1) return strictly
     const { at, value } = each
     const same =
-      value === null
-        ? sql`${at.order} is null`
-        : sql`${at.order} = ${bindValue(value, at, database)}`
+      value === null ? sql`${at.order} is null` : sql`${at.order} = ${bindKey(each, database)}`
     return sql`(${strictly} or (${same} and ${beyond(index + 1)}))`
   }
   const whole = keys.length > 1 ? rowCondition(keys, database) : undefined
@@ -184,34 +188,40 @@ function afterCondition(keys: readonly CursorKey[], database: SqlDatabase): Frag
 
 interface CursorKey {
   readonly at: ColumnExpression
-  readonly value: Scalar | null
+  readonly value: PlaceKey[number]
   readonly down: boolean
+}
+
+function bindKey({ at, value }: CursorKey, database: SqlDatabase): Fragment {
+  return typeof value === 'object' ? (value ?? sql`null`) : bindValue(value, at, database)
 }
 
 /** Compares whole rows; `undefined` if nulls matter or the keys have different directions. */
 function rowCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragment | undefined {
   const down = keys[0]?.down ?? false
   const bound: Fragment[] = []
-  for (const { at, value, down: each } of keys) {
-    if (each !== down || value === null || (down && at.nullable)) return undefined
-    bound.push(bindValue(value, at, database))
+  for (const each of keys) {
+    if (each.down !== down || each.value === null || (down && each.at.nullable)) return undefined
+    bound.push(bindKey(each, database))
   }
   const row = sql.join(keys.map(({ at }) => at.order))
   return sql`(${row}) ${sql.raw(down ? '<' : '>')} (${sql.join(bound)})`
 }
 
-function strictlyAfter({ at, value, down }: CursorKey, database: SqlDatabase): Fragment {
+function strictlyAfter(key: CursorKey, database: SqlDatabase): Fragment {
+  const { at, value, down } = key
   if (value === null) return down || !at.nullable ? FALSE : sql`${at.order} is not null`
-  const bound = bindValue(value, at, database)
+  const bound = bindKey(key, database)
   if (!down) return sql`${at.order} > ${bound}`
   const less = sql`${at.order} < ${bound}`
   return at.nullable ? sql`(${less} or ${at.order} is null)` : less
 }
 
-function leadingBound({ at, value, down }: CursorKey, database: SqlDatabase): Fragment | undefined {
+function leadingBound(key: CursorKey, database: SqlDatabase): Fragment | undefined {
+  const { at, value, down } = key
   if (value === null) return down ? sql`${at.order} is null` : undefined
   if (down && at.nullable) return undefined
-  return sql`${at.order} ${sql.raw(down ? '<=' : '>=')} ${bindValue(value, at, database)}`
+  return sql`${at.order} ${sql.raw(down ? '<=' : '>=')} ${bindKey(key, database)}`
 }
 
 /** Builds a column for each value of a sort, and the order by these columns. */

@@ -1,7 +1,6 @@
 // Lists of a table: pages, with their total of the same moment where one statement finds both.
 
 import { takeTurn } from '../../base/turns.ts'
-import { sameJson } from '../../base/values.ts'
 import { toPage } from '../../store/page.ts'
 import { cutPage } from '../../store/printed.ts'
 import { type Selection, sortKeyOf } from '../../store/selection.ts'
@@ -17,8 +16,9 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
-import { type Extras, listStatement, type WantedRows } from './list-statements.ts'
+import { type Extras, listStatement, type RowSlice, type WantedRows } from './list-statements.ts'
 import { boundColumns } from './long-rows.ts'
+import { findPlace, type PlaceKey } from './place.ts'
 import type { TableWalk } from './table-walk.ts'
 import { type Totals, toTotalKey } from './totals.ts'
 
@@ -74,7 +74,8 @@ export class PageReader {
     maxBytes = options?.maxBytes,
   ): Promise<StorePage> {
     // One row more shows whether there are more.
-    const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
+    const more = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
+    const wanted = await this.#place(session, selection, more, options)
     const part = {
       selection,
       slice: wanted,
@@ -89,8 +90,20 @@ export class PageReader {
     }
     const page = toPage(found.items, slice, total)
     if (!found.long) return page
-    const more = page.more || found.count > found.items.length
-    return cutPage({ ...page, more }, slice, maxBytes)
+    const hasMore = page.more || found.count > found.items.length
+    return cutPage({ ...page, more: hasMore }, slice, maxBytes)
+  }
+
+  /** Finds the place of a slice, where null stands for a value that cannot be read. */
+  async #place(
+    session: StatementSession,
+    { sort }: Selection,
+    slice: Slice,
+    options: ListOptions | undefined,
+  ): Promise<RowSlice> {
+    if (!('key' in slice) || !slice.key?.includes(null)) return slice
+    const key = await findPlace(session, { sort, key: slice.key }, this.#mapping, options)
+    return { ...slice, key }
   }
 
   /** Finds the items of a slice, and the total if one statement finds both. */
@@ -201,12 +214,12 @@ export class PageReader {
   }
 
   /** @throws Error for a page that holds the place it follows: otherwise a client could get the same page for ever. */
-  #decodeRows(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
+  #decodeRows(rows: readonly Row[], { sort }: Selection, slice: RowSlice): Stored[] {
     const items = rows.map(row => this.#mapping.decode(row))
     if (!('key' in slice)) return items
     const { key } = slice
     const last = key?.at(-1)
-    if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
+    if (items.some(({ id, item }) => id === last && isKey(sortKeyOf(item, sort), key))) {
       const fields = sort.map(({ path }) => path.join('.')).join(', ')
       throw new Error(
         `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: the database returns other values of these columns than it compares`,
@@ -216,8 +229,12 @@ export class PageReader {
   }
 }
 
+function isKey(one: PlaceKey, other: PlaceKey = []): boolean {
+  return one.every((value, at) => value === other[at])
+}
+
 /** Finds the total where a slice that is not full shows it. */
-function findTotal({ count }: FoundSlice, slice: Slice): number | undefined {
+function findTotal({ count }: FoundSlice, slice: RowSlice): number | undefined {
   if (count >= slice.limit) return undefined
   if ('key' in slice) return slice.key === undefined ? count : undefined
   return count > 0 || slice.offset === 0 ? slice.offset + count : undefined

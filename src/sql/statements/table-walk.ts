@@ -2,7 +2,7 @@
 // interrupted: the walk reads slices of some milliseconds, and other requests are served in between.
 
 import { takeTurn } from '../../base/turns.ts'
-import type { Item, Scalar } from '../../base/values.ts'
+import type { Item } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
 import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
 import { chosenId } from '../../store/ids.ts'
@@ -15,14 +15,15 @@ import {
   type SortKey,
   sortKeyOf,
 } from '../../store/selection.ts'
-import { type Id, type ListOptions, type Slice, throwIfAborted } from '../../store/store.ts'
+import { type Id, type ListOptions, throwIfAborted } from '../../store/store.ts'
 import { type Fragment, sql } from '../databases/sql-text.ts'
 import { compile, type Row, type Runner, type StatementSession } from '../session/runner.ts'
 import { decodeNumber, decodeRow } from '../table/column-values.ts'
 import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { findIndexUse, hasIndexFor, isBoundedBy } from './index-use.ts'
-import { buildOrder, type RowFilters, rangesAfter } from './list-statements.ts'
+import { buildOrder, type RowFilters, type RowSlice, rangesAfter } from './list-statements.ts'
+import type { PlaceKey } from './place.ts'
 import { buildCondition, whereClause } from './where.ts'
 
 /** The time of a slice, and the rows of the first and the largest one. */
@@ -40,8 +41,6 @@ const MAX_TEXT_OF_ROW = 128 * 1024 * 1024
 /** How long the size of a table is remembered, in milliseconds. */
 const SIZE_MS = 10_000
 
-type WalkKey = readonly (Scalar | null)[]
-
 /** A list; without a sort, a count. */
 type Wanted = RowFilters & Partial<Pick<Selection, 'sort'>>
 
@@ -54,13 +53,13 @@ interface WalkPlan {
   readonly applied: readonly Filter[]
   readonly backward: boolean
   /** The place after which it begins. */
-  readonly after?: WalkKey | undefined
+  readonly after?: PlaceKey | undefined
 }
 
 /** Some rows of a walk: after a place up to another, or to the end. */
 interface WalkPart {
-  readonly key: WalkKey | undefined
-  readonly end: WalkKey | undefined
+  readonly key: PlaceKey | undefined
+  readonly end: PlaceKey | undefined
   /** The `where` and the `order by` of these and all that follow. */
   readonly rest: Fragment
   readonly rows: number
@@ -146,7 +145,7 @@ export class TableWalk {
   async findIds(
     session: StatementSession,
     selection: Selection,
-    slice: Slice,
+    slice: RowSlice,
     options?: ListOptions,
   ): Promise<Id[] | undefined> {
     if (!(await this.#isNeeded(session, selection, options))) return undefined
@@ -281,7 +280,7 @@ export class TableWalk {
   }
 
   /** Builds the `where` and the `order by` of the rows after a place. */
-  #restAfter({ order, backward, applied }: WalkPlan, key: WalkKey | undefined): Fragment {
+  #restAfter({ order, backward, applied }: WalkPlan, key: PlaceKey | undefined): Fragment {
     const mapping = this.#mapping
     if (!order) {
       const after = key && sql`${this.#rowid} > ${key[0]}`
@@ -318,10 +317,10 @@ export class TableWalk {
 
   /** Finds a place by the numbers of rows: as many numbers have no more rows. `undefined` where no row follows. */
   async #findDenseEnd(
-    key: WalkKey | undefined,
+    key: PlaceKey | undefined,
     rows: number,
     runner: Runner,
-  ): Promise<WalkKey | undefined> {
+  ): Promise<PlaceKey | undefined> {
     const { database, from } = this.#mapping
     const after = whereClause([key && sql`${this.#rowid} > ${key[0]}`])
     const statement = sql`select min(${this.#rowid}) as rest_row from ${from}${after}`
@@ -336,7 +335,7 @@ export class TableWalk {
     rest: Fragment,
     rows: number,
     runner: Runner,
-  ): Promise<WalkKey | undefined> {
+  ): Promise<PlaceKey | undefined> {
     const { database, from } = this.#mapping
     if (!order) {
       const next = sql`select ${this.#rowid} as rest_row from ${from}${rest} limit 1 offset ${rows - 1}`

@@ -169,7 +169,8 @@ function oneOf(values: readonly Scalar[], operand: Operand, database: SqlDatabas
   if (held.length === 0) return FALSE
   const bound = held.map(value => bindValue(value, operand, database))
   const found = isIn(equal, bound)
-  if (!alike?.own) return found
+  const isIndexed = held.every(value => alike?.indexes?.(String(value)) ?? true)
+  if (!alike?.own || !isIndexed) return found
   const near = held.map(value => alike.bind(String(value)))
   return sql`(${isIn(alike.own(column), near)} and ${found})`
 }

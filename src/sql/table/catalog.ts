@@ -23,7 +23,7 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * @throws Error for a table that does not exist, with what creates it.
  */
 export async function readCatalog(table: string, database: SqlDatabase, runner: Runner) {
-  const { rows } = await runner.run(compile(database, database.catalog(table)))
+  const rows = await readRows(table, database, runner)
   const [first] = rows
   if (!first) await requireTable(table, database, runner)
   const find = (column: string) => findRow(column, rows)
@@ -120,6 +120,12 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
     /** Whether no trigger or rule skips a row that is inserted, or makes it another one. */
     insertsAll: isTrue(first?.inserts_all),
   }
+}
+
+async function readRows(table: string, database: SqlDatabase, runner: Runner) {
+  const { rows } = await runner.run(compile(database, database.catalog(table)))
+  const { typeOf } = database
+  return typeOf ? rows.map((row): Row => ({ ...row, type: typeOf(row) })) : rows
 }
 
 /** Functions that make a UUID of random bits, or of a time whose first bits are not the first. */

@@ -36,6 +36,8 @@ interface ExpressedTable {
   readonly shape: Shape
   readonly database: SqlDatabase
   readonly table: string
+  /** Absent in a table of others, whose JSON may be none. */
+  readonly versionColumn: string | undefined
 }
 
 /**
@@ -47,7 +49,7 @@ interface ExpressedTable {
 export function buildExpression(
   path: Path,
   column: Column,
-  { shape, database, table }: ExpressedTable,
+  { shape, database, table, versionColumn }: ExpressedTable,
   owner = sql``,
 ): ColumnExpression {
   const [name, ...inner] = path
@@ -78,7 +80,9 @@ export function buildExpression(
     // `equal` has no collation, so that any index on the column serves it.
     return { ...plain, value, order: value, equal: ref, canonical }
   }
-  const json = { column: sql`${owner}${ref}`, path: inner }
+  const own = sql`${owner}${ref}`
+  const toValid = versionColumn === undefined ? database.toValidJson : undefined
+  const json = { column: toValid?.(own) ?? own, path: inner }
   const nullable = path.some((_, at) => {
     const above = findField(shape.fields, path.slice(0, at + 1))
     return !above || above.nullable || above.optional

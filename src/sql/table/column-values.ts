@@ -81,8 +81,8 @@ function decodeOwn(value: unknown, column: Column): Json | undefined {
           : typeof value !== 'object'
       if (!isNumber) return undefined
       const number = Number(value)
-      const isExact = column.type !== 'integer' || Math.abs(number) <= Number.MAX_SAFE_INTEGER
-      return isExact && Number.isFinite(number) ? number : undefined
+      const isWhole = column.type !== 'integer' || Number.isSafeInteger(number)
+      return isWhole && Number.isFinite(number) ? number : undefined
     }
   }
 }

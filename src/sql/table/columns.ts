@@ -142,7 +142,9 @@ export function buildColumn(
   const wanted = form?.made ?? options.type ?? (json ? undefined : database.nativeFor(field, role))
   const found = json ? undefined : present
   const held = found ?? wanted ?? ''
-  const natives = form ? [form.native(held)] : (database.serves?.(held).natives ?? [])
+  const natives = form
+    ? [form.native(held)]
+    : ((database.serves ?? database.converts)?.(held).natives ?? [])
   const served = json ? undefined : (list ?? natives.find(each => each?.kind === field.kind))
   if (form && !served) {
     const there = found ? ` in a column of ${found}` : ''
