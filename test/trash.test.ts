@@ -545,6 +545,43 @@ test('the client, the pages and the document have it', async () => {
   expect(await client.cars.trash.count()).toBe(0)
 })
 
+test('a 409 says of items in the trash that they are there, to who may see it', async () => {
+  const owners = defineCollection({
+    name: 'owners',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ owner_id: z.int(), deleted_at: z.iso.datetime().optional() }),
+    store: memoryStore(),
+    id: 'integer',
+    references: { owner_id: 'owners' },
+    trash: 'deleted_at',
+    access: { trash: ['admin'] },
+  })
+  const api = defineApi({ collections: { owners, cars }, schemes: [scopedScheme] })
+  const messageFor = async (authorization: string) => {
+    const init = { method: 'DELETE', headers: { authorization } }
+    const response = await api.fetch(new Request('http://test/owners/1', init))
+    return response.status === 409 && Object(await response.json()).errors[0].message
+  }
+  const [all, own] = [api.asSystem().collection(owners), api.asSystem().collection(cars)]
+  await all.create({ name: 'ann' })
+  const { id } = await own.create({ owner_id: 1 })
+  const plain = 'This owner cannot be deleted: cars refer to it.'
+  expect(await messageFor(ADMIN)).toBe(plain)
+  await own.delete(id)
+  expect(await messageFor('Test ann')).toBe(plain)
+  const said = await messageFor(ADMIN)
+  expect(said).toBe(
+    'This owner cannot be deleted: cars in the trash refer to it. Delete those for good first.',
+  )
+  await own.trash.delete(id)
+  expect(await messageFor(ADMIN)).toBe(false)
+})
+
 test('files of what is in the trash stay', async () => {
   const blobs = memoryBlobs()
   const pictures = defineCollection({

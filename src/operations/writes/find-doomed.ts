@@ -1,6 +1,7 @@
 // What a deletion deletes: everything that refers to its items, and to that, in the order in which the keys of a
 // database allow it.
 
+import type { Item } from '../../base/values.ts'
 import { listContents } from '../../blobs/content-places.ts'
 import { HttpError } from '../../errors.ts'
 import type { Child, CollectionDefinition } from '../../model/types/definition.ts'
@@ -88,7 +89,8 @@ export async function findAllDoomed(
     const { items } = await store.list(selection, slice, 'none', call.storeOptions)
     for (const { id, item } of items) {
       const node = known.get(id)
-      if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)
+      if (!node)
+        throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, { child, item })
       connect(node, item[field], nodes.get(parent.store))
     }
   }
@@ -160,12 +162,19 @@ function referenced(
   context: OperationContext,
   id: unknown,
   parent: CollectionDefinition,
-  child: CollectionDefinition,
+  { child, item }: { readonly child: CollectionDefinition; readonly item: Item },
 ): HttpError {
   const { itemName } = parent
   const named = id === undefined ? `This ${itemName}` : `The ${itemName} ${JSON.stringify(id)}`
   const which = isKnown(context, parent) ? named : 'Another item that would be deleted too'
-  const message = `${which} cannot be deleted: ${nameItemsOf(context, child)} refer to it.`
+  const { trashOf } = child
+  // Who may not see the trash is not told of it.
+  const isMarked = trashOf?.trash && (item[trashOf.trash.date] ?? null) !== null
+  const [place, advice] =
+    isMarked && isKnown(context, child) && context.can(trashOf, 'trash')
+      ? [' in the trash', ' Delete those for good first.']
+      : ['', '']
+  const message = `${which} cannot be deleted: ${nameItemsOf(context, child)}${place} refer to it.${advice}`
   return new HttpError(409, [{ message, type: 'referenced' }])
 }
 
