@@ -81,10 +81,10 @@ export function hasArrays(described: MethodDescription): boolean {
   return described.api.batch && createsItems(described)
 }
 
-/** Whether such an array may also change items that exist. */
+/** Whether an array may also change items that exist. Only its parameters say so, where schemas have no arrays. */
 export function upsertsArrays(described: MethodDescription): boolean {
   const { collection } = described.target
-  return hasArrays(described) && collection !== undefined && listArrayKeys(collection).length > 0
+  return createsItems(described) && collection !== undefined && listArrayKeys(collection).length > 0
 }
 
 /** One value, or an array of them. */

@@ -102,7 +102,7 @@ function answersOf(described: MethodDescription): readonly (readonly [string, An
     ...answers,
     ...(creates && { 201: ITEM }),
     ...(hasArrays(described) && { 200: NONE_CREATED, 201: CREATED }),
-    ...(upsertsArrays(described) && { 204: DONE }),
+    ...(hasArrays(described) && upsertsArrays(described) && { 204: DONE }),
     ...(name === 'list' && method === 'GET' && target.collection?.live && { 200: LIVE_LIST }),
     ...(name === 'create' && takesKey(described) && { 303: SEE }),
     ...(unchanged && { 304: UNCHANGED }),
