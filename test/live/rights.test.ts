@@ -9,8 +9,9 @@ import {
   type Principal,
   type Scheme,
 } from '../../src/index.ts'
-import { drawer, runs } from '../random.ts'
+import { drawer, runs, SEED } from '../random.ts'
 import { Board } from './events.ts'
+import { tryLive } from './worlds.ts'
 
 // The checks of rights, which come each 30 s, and nothing else.
 beforeEach(() => {
@@ -132,6 +133,15 @@ test('each principal follows its own items, with its own properties', async () =
     if (token === 'customer') expect(seen).not.toContain('"c2"')
     await board.disconnect()
   }
+})
+
+test('random rules and policies that change: nobody is sent what he may not read', async () => {
+  const advance = (time: number) => void vi.advanceTimersByTime(time)
+  const found = await tryLive(runs(25), { open: () => memoryStore(), advance, seed: SEED })
+  expect(found.items).toBeGreaterThan(150)
+  expect(found.removed).toBeGreaterThan(50)
+  expect(found.changed).toBeGreaterThan(10)
+  expect(found.resumed).toBeGreaterThan(10)
 })
 
 test('nobody is told that an item is gone which he never saw', async () => {
