@@ -78,6 +78,8 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   rails: ['ar_internal_metadata', 'schema_migrations'],
   laravel: ['migrations'],
   music_lite: ['PlaylistTrack'],
+  odd: ['odd.dot.table'],
+  odd_lite: ['main.dot.table'],
   rails_lite: ['schema_migrations'],
 }
 
@@ -99,7 +101,7 @@ test(
     expect(others).toEqual([])
     const served = used.flatMap(each => each.served).length
     const without = names.map(name =>
-      [...moduleOf(name).matchAll(/^\/\/ (\w+) is left out/gm)].map(([, table]) => table),
+      [...moduleOf(name).matchAll(/^\/\/ ([\w.]+) is left out/gm)].map(([, table]) => table),
     )
     expect(without).toEqual(names.map(name => LEFT_OUT[name] ?? []))
     console.info(`${served} tables are served, ${without.flat().length} are left out`)
@@ -186,6 +188,15 @@ export const posts = defineCollection({
     ['rentals', 'staff', "itemName: 'staff',"],
     ['drizzle_lite', 'posts', "status: z.enum(['draft', 'live']).default('draft'),"],
     ['drizzle_lite', 'users', "store: table('users', { created_at: { type: 'unix seconds' } }),"],
+    ['odd', 'domains', 'ms: z.array(z.string()).default([]),'],
+    ['odd', 'domains', 'q: z.int32().gt(0).lt(1000).nullable().default(null),'],
+    ['odd_lite', 'times', "seconds: { type: 'unix seconds' },"],
+    ['odd_lite', 'times', "ms: { type: 'unix milliseconds' },"],
+    ['odd_lite', 'times', "fine: { type: 'unix milliseconds' },"],
+    ['odd_lite', 'times', "sub: { type: 'unix milliseconds' },"],
+    ['odd_lite', 'times', "printed: { type: 'datetime utc' },"],
+    ['odd_lite', 'times', 'flag: z.boolean().default(false),'],
+    ['odd_lite', 'strict_ones', '// Left out: b (BLOB), x (ANY).'],
     ['django_lite', 'blog_posts', 'data: z.json(),'],
     ['laravel_lite', 'users', 'admin: z.boolean().default(false),'],
   ])('%s: %s has %s', (name, collection, line) => {

@@ -213,3 +213,23 @@ it('a text in a collation of SQLite is compared by code point, and is no id', as
     /"id" is TEXT COLLATE, which cannot be read, compared and sorted as a string/,
   )
 })
+
+it('a key of SQLite that is null is refused by its name', async () => {
+  const db = await openDatabase()
+  const say = (text: string) => db.executeQuery(CompiledQuery.raw(text))
+  await say('create table codes (code text primary key, name text not null)')
+  await say("insert into codes values (null, 'x')")
+  const errors: unknown[] = []
+  const codes = defineCollection({
+    name: 'codes',
+    schema: z.object({ id: z.string(), name: z.string() }),
+    store: sqlStore({ db, columns: { id: 'code' }, version: false, create: 'records' }),
+    timestamps: false,
+  })
+  const { fetch } = defineApi({
+    collections: { codes },
+    onError: error => void errors.push(String(error)),
+  })
+  expect((await fetch(new Request('http://x/codes'))).status).toBe(500)
+  expect(errors[0]).toMatch(/codes: its column "code" holds null, which is no id of this kind/)
+})

@@ -49,11 +49,24 @@ export function findKind(
 ): ColumnKind | undefined {
   if (bounds.isJson) return JSON_VALUE
   if (database === 'postgres') return findPostgresKind(type)
-  // What the default writes tells the form of a time.
-  const isUnix =
-    /INT/.test(type) && /^\(?(?:unixepoch\(\)|strftime\('%s', ?'now'\))\)?$/i.test(preset ?? '')
-  return isUnix ? { ...TIME, form: 'unix seconds' } : findSqliteKind(type)
+  return findPresetKind(type, preset ?? '') ?? findSqliteKind(type)
 }
+
+/** Finds what a column of SQLite holds by what its default writes. */
+function findPresetKind(type: string, preset: string): ColumnKind | undefined {
+  if (/CHAR|CLOB|TEXT/.test(type))
+    return PRINTED_NOW.test(preset) ? { ...TIME, form: 'datetime utc' } : undefined
+  if (!/INT/.test(type)) return undefined
+  if (/^\(?(?:true|false)\)?$/i.test(preset)) return BOOLEAN
+  if (!UNIX_NOW.test(preset)) return undefined
+  return {
+    ...TIME,
+    form: /\* ?(?:1000|86400000)\b/.test(preset) ? 'unix milliseconds' : 'unix seconds',
+  }
+}
+
+const PRINTED_NOW = /^\(?(?:current_timestamp|datetime\('now'\))\)?$/i
+const UNIX_NOW = /\b(?:unixepoch\(|strftime\('%s', ?'now'|julianday\('now')/i
 
 function findPostgresKind(type: string): ColumnKind | undefined {
   const { as, natives = [], listOf } = serves(type, true)

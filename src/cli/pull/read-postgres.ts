@@ -18,7 +18,9 @@ const TABLES = sql`select n.nspname as schema, c.relname as name, c.relkind in (
     from pg_constraint as k left join pg_class as r on r.oid = k.confrelid left join pg_namespace as t on t.oid = r.relnamespace
     where k.conrelid = c.oid)::text as constraints,
   (select json_agg(json_build_object('column', quote_ident(a.attname), 'text', pg_get_expr(k.conbin, 0)) order by a.attnum, k.conname)
-    from pg_attribute as a join pg_constraint as k on k.contypid = a.atttypid and k.contype = 'c' where a.attrelid = c.oid and a.attnum > 0)::text as domains,
+    from pg_attribute as a cross join lateral (with recursive base (type) as (select a.atttypid union all
+      select t.typbasetype from base join pg_type as t on t.oid = base.type where t.typbasetype <> 0) select type from base) as b
+    join pg_constraint as k on k.contypid = b.type and k.contype = 'c' where a.attrelid = c.oid and a.attnum > 0)::text as domains,
   (select json_agg(json_build_object('unique', i.indisunique, 'columns', ${namesOf('i.indrelid', '(i.indkey::int2[])[0:i.indnkeyatts - 1]')},
       'where', pg_get_expr(i.indpred, i.indrelid), 'text', pg_get_indexdef(i.indexrelid)) order by x.relname)
     from pg_index as i join pg_class as x on x.oid = i.indexrelid join pg_am as m on m.oid = x.relam

@@ -21,8 +21,9 @@ export async function readSqlite({ select }: CatalogConnection): Promise<readonl
   for (const row of await select(TABLES)) {
     const own = String(row.name)
     // A point would end a schema.
-    const name = own.includes('.') ? `main.${own}` : own
-    const catalog = await select(sqlite.catalog(name))
+    const isNamed = !own.includes('.')
+    const name = isNamed ? own : `main.${own}`
+    const catalog = isNamed ? await select(sqlite.catalog(name)) : []
     const indexes: FoundTable['indexes'] = JSON.parse(String(row.indexes))
     tables.push({
       name,

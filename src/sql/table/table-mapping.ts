@@ -355,7 +355,8 @@ export class TableMapping {
   /** Decodes a row; its version is a hash of its values where the table has no column for one. */
   decode(row: Readonly<Record<string, unknown>>): Stored {
     const item = decodeRow(row, this.columns)
-    if (item[this.id.name] === null) {
+    // A text that is the key may be null in SQLite.
+    if ((item[this.id.name] ?? null) === null) {
       throw new Error(
         `${this.table}: its column "${this.id.column}" holds ${row[this.id.read]}, which is no id of this kind`,
       )
