@@ -23,12 +23,19 @@ const RECIPES = {
   sender: ['recipes.md', 'function sendWebhook', ''],
   receiver: ['recipes.md', "app.post('/webhooks'", 'api, events'],
   thumbnails: ['recipes.md', 'function makeThumbnails', 'api, blobs'],
+  branch: ['recipes.md', 'with recursive', 'api, db'],
+  presigned: ['recipes.md', 'upload_url: {', 'api'],
+  settings: ['accounts.md', "name: 'settings'", 'api'],
   kinds: ['recipes.md', "'Name a car or a photo'", 'api'],
   full: ['hooks-and-actions.md', 'full: `$', 'api'],
   audit: ['hooks-and-actions.md', "name: 'audit'", 'api, audit'],
   average: ['hooks-and-actions.md', 'average:', 'api, cars'],
   limit: ['hooks-and-actions.md', 'at most two posts', 'api'],
 } as const
+
+/** In place of the presigner, which is not installed here: the key is all that the tests ask of its URL. */
+const SIGN =
+  'const getSignedUrl = async (_s3: unknown, { input }: any) => `https://bucket.example/${input.Key}`'
 
 /** A block's exports, of which a test uses those that it knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the blocks are programs of their own, whose types readme.test.ts checks
@@ -40,7 +47,8 @@ async function loadRecipes(): Promise<Loaded> {
     const blocks = blocksOf(await readFile(join(root, 'docs', page), 'utf8'))
     const block = blocks.find(({ text }) => text.includes(words))
     if (!block) throw new Error(`docs/${page} has no block with ${words}`)
-    await writeFile(join(folder, `${name}.ts`), `${block.text}\nexport { ${exported} }\n`)
+    const text = block.text.replace(/^import .*'@aws-sdk\/s3-request-presigner'$/m, SIGN)
+    await writeFile(join(folder, `${name}.ts`), `${text}\nexport { ${exported} }\n`)
     lines.push(`export * as ${name} from './${name}.ts'`)
   }
   const all = join(folder, 'all.ts')
@@ -56,11 +64,15 @@ afterAll(() => {
 const recipes = await loadRecipes()
 
 /** Sends a request with a JSON body, and returns its status and its JSON. */
-async function send(api: Api, method: string, path: string, body?: unknown) {
+async function send(api: Api, method: string, path: string, body?: unknown, user?: string) {
   const response = await api.fetch(
     new Request(`https://api.example${path}`, {
       method,
-      headers: { 'content-type': 'application/json', prefer: 'return=representation' },
+      headers: {
+        'content-type': 'application/json',
+        prefer: 'return=representation',
+        ...(user !== undefined && { 'x-user': user }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }),
   )
@@ -93,6 +105,76 @@ describe('trees', () => {
     const { json } = await send(api, 'GET', '/categories?name=Cars&include=categories')
     expect(json).toMatchObject([{ categories: [{ name: 'Vans' }] }])
   })
+})
+
+test('a branch has all levels, is that of its item, and ends where a cycle begins', async () => {
+  const { api, db } = recipes.branch
+  const add = async (name: string, parent_id?: string) =>
+    (await send(api, 'POST', '/categories', { name, parent_id })).json.id
+  const top = await add('top')
+  const low = await add('low', await add('middle', top))
+  await add('other')
+  const branch = async (id: string) =>
+    (await send(api, 'GET', `/categories/${id}/branch`)).json.map(
+      ({ name }: { name: string }) => name,
+    )
+  expect(await branch(top)).toEqual(['top', 'middle', 'low'])
+  expect(await branch(low)).toEqual(['low'])
+  expect((await send(api, 'GET', '/categories/none/branch')).status).toBe(404)
+  await db.updateTable('categories').set({ parent_id: low }).where('id', '=', top).execute()
+  expect(await branch(low)).toHaveLength(3)
+})
+
+test('settings: a PUT of your own creates and replaces them, and no client has those of others', async () => {
+  const { api } = recipes.settings
+  const statuses = async (user: string | undefined, ...requests: [string, string, unknown?][]) => {
+    const found: number[] = []
+    for (const [method, path, body] of requests)
+      found.push((await send(api, method, path, body, user)).status)
+    return found
+  }
+  const dark = { theme: 'dark' }
+  expect(
+    await statuses(
+      'bob',
+      ['GET', '/settings/bob'],
+      ['PATCH', '/settings/bob', dark],
+      ['PUT', '/settings/bob', dark],
+      ['GET', '/settings/bob'],
+      ['PUT', '/settings/bob', { theme: 'light' }],
+      ['PATCH', '/settings/bob', dark],
+      ['PUT', '/settings/eve', dark],
+      ['GET', '/settings/ann'],
+      ['GET', '/users/me'],
+    ),
+  ).toEqual([404, 404, 201, 200, 200, 200, 403, 404, 404])
+  expect(await statuses(undefined, ['GET', '/users/me'], ['PUT', '/settings/x', dark])).toEqual([
+    401, 401,
+  ])
+  expect((await send(api, 'GET', '/users/me', undefined, 'ann')).json).toMatchObject({ id: 'ann' })
+})
+
+test('a presigned upload: a client names only keys that it got, and only its own downloads', async () => {
+  const { api } = recipes.presigned
+  const { key, url } = (await send(api, 'POST', '/videos/upload_url', {}, 'ann')).json
+  expect(url).toBe(`https://bucket.example/${key}`)
+  const post = (user: string | undefined, name: string) =>
+    send(api, 'POST', '/videos', { title: 'x', key: name }, user)
+  expect((await send(api, 'POST', '/videos/upload_url', {})).status).toBe(401)
+  for (const [user, name] of [
+    ['bob', key],
+    ['an', key],
+    ['ann', '/x'],
+    ['', '/x'],
+  ] as const)
+    expect((await post(user, name)).status).toBe(user === '' ? 401 : 403)
+  const { status, json } = await post('ann', key)
+  expect(status).toBe(201)
+  const path = `/videos/${json.id}`
+  expect((await send(api, 'PATCH', path, { key: 'bob/x' }, 'ann')).status).toBe(400)
+  expect((await send(api, 'PUT', path, { title: 'y', key: 'bob/x' }, 'ann')).status).toBe(400)
+  expect((await send(api, 'GET', `${path}/download_url`, undefined, 'bob')).status).toBe(404)
+  expect((await send(api, 'GET', `${path}/download_url`, undefined, 'ann')).json).toEqual({ url })
 })
 
 test('a reference to a car or a photo: both, or neither, is 400 in a PATCH and a PUT too', async () => {
@@ -187,6 +269,33 @@ test('a thumbnail is that of the job: no client sets, replaces or removes it, an
   const keys: string[] = []
   for await (const { key } of blobs.keys()) keys.push(key)
   expect(keys).toHaveLength(1)
+})
+
+test('a photo that cannot be read is tried once, and again after a change; the others get their thumbnail', async () => {
+  const { api, makeThumbnails } = recipes.thumbnails
+  const png = (tail: string) =>
+    Buffer.from(`\x89PNG\r\n\x1a\n${tail}`, 'latin1').toString('base64')
+  const add = async (tail: string) =>
+    `/photos/${(await send(api, 'POST', '/photos', { photo_data: png(tail) })).json.id}`
+  const [broken, whole] = [await add('broken'), await add('whole')]
+  const tried: string[] = []
+  const run = () =>
+    makeThumbnails(async (bytes: Buffer) => {
+      tried.push(bytes.toString('latin1', 8))
+      if (tried.at(-1) === 'broken') throw new Error('Input buffer contains unsupported image format')
+      return bytes
+    })
+  await run()
+  await run()
+  expect(tried.filter(tail => tail !== 'other')).toEqual(['broken', 'whole'])
+  expect((await send(api, 'GET', whole)).json.thumbnail_url).toBeDefined()
+  // No client takes the mark away, except by another photo.
+  await send(api, 'PATCH', broken, { unreadable: null })
+  await run()
+  expect(tried.filter(tail => tail === 'broken')).toHaveLength(1)
+  await send(api, 'PATCH', broken, { photo_data: png('mended') })
+  await run()
+  expect((await send(api, 'GET', broken)).json.thumbnail_url).toBeDefined()
 })
 
 test('a computed field is computed by every write, and no client sets it', async () => {
