@@ -35,7 +35,7 @@ const RECIPES = {
 
 /** In place of the presigner, which is not installed here: the key is all that the tests ask of its URL. */
 const SIGN =
-  'const getSignedUrl = async (_s3: unknown, { input }: any) => `https://bucket.example/${input.Key}`'
+  'const getSignedUrl = async (_s3: unknown, { input }: any) => "https://bucket.example/" + input.Key'
 
 /** A block's exports, of which a test uses those that it knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the blocks are programs of their own, whose types readme.test.ts checks
@@ -273,8 +273,7 @@ test('a thumbnail is that of the job: no client sets, replaces or removes it, an
 
 test('a photo that cannot be read is tried once, and again after a change; the others get their thumbnail', async () => {
   const { api, makeThumbnails } = recipes.thumbnails
-  const png = (tail: string) =>
-    Buffer.from(`\x89PNG\r\n\x1a\n${tail}`, 'latin1').toString('base64')
+  const png = (tail: string) => Buffer.from(`\x89PNG\r\n\x1a\n${tail}`, 'latin1').toString('base64')
   const add = async (tail: string) =>
     `/photos/${(await send(api, 'POST', '/photos', { photo_data: png(tail) })).json.id}`
   const [broken, whole] = [await add('broken'), await add('whole')]
@@ -282,7 +281,8 @@ test('a photo that cannot be read is tried once, and again after a change; the o
   const run = () =>
     makeThumbnails(async (bytes: Buffer) => {
       tried.push(bytes.toString('latin1', 8))
-      if (tried.at(-1) === 'broken') throw new Error('Input buffer contains unsupported image format')
+      if (tried.at(-1) === 'broken')
+        throw new Error('Input buffer contains unsupported image format')
       return bytes
     })
   await run()
