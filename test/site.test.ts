@@ -36,6 +36,8 @@ describe.skipIf(isMissing)('the site', () => {
 
   test('names its pages for programs', async () => {
     const text = await readFile(join(SITE, 'dist/llms.txt'), 'utf8')
-    expect(text).toContain('- [Querying](/querying.html)')
+    expect(text).toContain('- [Querying](/querying.md): Filter, sort, page and choose fields')
+    const pages = [...text.matchAll(/\]\((\S+)\)/g)].map(([, page]) => page ?? '')
+    expect(pages.filter(page => !existsSync(join(SITE, 'dist', page)))).toEqual([])
   })
 })

@@ -7,6 +7,8 @@ export default defineConfig({
   srcDir: 'pages',
   outDir: 'dist',
   cacheDir: '.cache',
+  // Markdown for programs, which is no page.
+  srcExclude: ['public/**'],
   // A name in angle brackets is a text.
   markdown: { html: false },
   ignoreDeadLinks: 'localhostLinks',
@@ -15,6 +17,7 @@ export default defineConfig({
     nav: [
       page('Guides', '/getting-started'),
       page('Reference', '/conventions'),
+      { text: 'API', link: '/reference/index.html', target: '_self' },
       page('Changes', '/changelog'),
     ],
     socialLinks: [{ icon: 'github', link: 'https://github.com/rest-conventions/rest-conventions' }],

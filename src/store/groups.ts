@@ -34,7 +34,7 @@ export interface Grouping {
 export interface Group {
   /**
    * The value of each key, null where the items have none. A date-time is as `toISOString()` prints it, the part of a date
-   * `2026`, `2026-11` or `2026-11-07`. A text of more than {@link MAX_KEY_LENGTH} characters may be cut after the next one.
+   * `2026`, `2026-11` or `2026-11-07`. A text of more than 256 characters may be cut after the next one.
    */
   readonly keys: readonly (Scalar | null)[]
   readonly count: number

@@ -96,7 +96,7 @@ export interface FindSql<Own extends Def = UnknownDef, Named = AnyNames> {
 export interface Transaction<Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   collection<T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
-  /** Finds the query builder of a collection's database, as {@link FindSql} says: its statements are part of the transaction. */
+  /** Finds the query builder of a collection's database, as {@link HookContext.sql} says: its statements are part of the transaction. */
   sql<T extends keyof Named | AnyCollection>(collection: T): SqlOf<Named, T>
   /** The same without row policies (`visible`) and owners, for jobs. */
   asSystem(): Transaction<Named>
@@ -130,7 +130,11 @@ export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly state: Record<string, unknown>
   /** The resources of the same api, as this principal. */
   readonly collection: Find<Own, Named>
-  /** In a transaction: finds the query builder of a collection's database, as {@link FindSql} says. */
+  /**
+   * In a transaction: finds the query builder of a collection's database, the Kysely of its `sqlStore`. Each statement waits
+   * its turn, and fails alone if you catch its error. No hook, row policy or role applies to it.
+   * @throws TypeError without a transaction, and for a store without SQL, such as one in memory.
+   */
   readonly sql: FindSql<Own, Named>
   /**
    * Runs work as one transaction: all of its changes happen, or none. The work may run more than once and must
