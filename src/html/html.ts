@@ -1,5 +1,5 @@
-// `text/html`: every resource as a page in a browser, with forms for everything that can be done. No
-// script: a strict Content-Security-Policy forbids all but our own style sheet.
+// `text/html`: every resource as a page in a browser, with forms for everything that can be done. A strict
+// Content-Security-Policy forbids all but our own style sheet, and the script of live lists on their pages.
 
 import { isObject } from '../base/values.ts'
 import type { Format, Representation } from '../formats/format.ts'
@@ -17,6 +17,7 @@ import { printColumns, printFilters } from './pages/filters.ts'
 import { disclose, printAction, printForm } from './pages/form.ts'
 import { restoreForm } from './pages/form-state.ts'
 import { printPages, printSearch, printTable } from './pages/list.ts'
+import { printLiveScript, SCRIPT_SOURCE } from './pages/live-script.ts'
 import { printMany, printManyResult } from './pages/many.ts'
 import { printPage } from './pages/page.ts'
 import type { PageLink, PageView } from './pages/page-view.ts'
@@ -32,24 +33,28 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+const headersWith = (policy: string) => [
+  'Content-Security-Policy',
+  policy,
+  // With `no-referrer` a browser would send its own forms with `Origin: null`.
+  'Referrer-Policy',
+  'same-origin',
+  'X-Frame-Options',
+  'DENY',
+]
+
 const format: Format = {
   name: 'html',
   extensions: ['html'],
   types: ['text/html'],
-  headers: [
-    'Content-Security-Policy',
-    POLICY,
-    // With `no-referrer` a browser would send its own forms with `Origin: null`.
-    'Referrer-Policy',
-    'same-origin',
-    'X-Frame-Options',
-    'DENY',
-  ],
+  headers: headersWith(POLICY),
   page: true,
 }
 
+const liveHeaders = headersWith(`${POLICY}; script-src ${SCRIPT_SOURCE}; connect-src 'self'`)
+
 /** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. `/docs` shows the api. */
-export const html: Pages = { format, print, docs }
+export const html: Pages = { format, liveHeaders, print, docs }
 
 async function print(representation: Representation, request: PageRequest): Promise<string> {
   const view = await buildPageView(representation, request)
@@ -108,17 +113,18 @@ function printListPage(
   const { title, description, related, actions } = view
   const create = actions.find(({ kind }) => kind === 'create')
   const others = actions.filter(action => action !== create && !action.many)
+  const table = printTable(data, fields, view, name)
   return printPage(
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view.search, view.parameters.find(({ name }) => name === 'q')?.value)}</div>
 ${create && markup`<div class="actions">${printAction(create, view)}</div>`}
 ${printFilters(view)}${printColumns(view)}
-${printTable(data, fields, view, name)}
+${view.isLive ? markup`<div data-list>${table}</div>` : table}
 ${printMany(data, view)}
 ${printPages(view)}
 ${others.length > 0 && markup`<div class="actions">${others.map(action => printAction(action, view))}</div>`}
 ${related.length > 0 && printLinks(related)}
-${printAsHttp([...data], view, credentials)}`,
+${printAsHttp([...data], view, credentials)}${printLiveScript(view)}`,
   )
 }
 

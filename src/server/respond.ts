@@ -125,7 +125,7 @@ function withBody(
   }
   const { format, type } = negotiated
   if (!representation) {
-    if (isHead && status === 200) addContent(headers, negotiated)
+    if (isHead && status === 200) addContent(headers, context)
     else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
@@ -137,7 +137,7 @@ function withBody(
     )
   }
   const { body, length } = print(format, representation, type)
-  addContent(headers, negotiated, length)
+  addContent(headers, context, length)
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
@@ -149,10 +149,11 @@ interface HtmlResponse {
 
 /** Answers with an HTML page: 304 where the client has the same text. @throws HttpError 412 */
 function withHtmlPage(
-  { preconditions, method, negotiated = AS_JSON }: RequestContext,
+  context: RequestContext,
   { status, headers, body }: HtmlResponse,
   tag: string | undefined,
 ): HttpResponse {
+  const { preconditions, method } = context
   if (tag !== undefined) {
     // 96 bits of a hash of what is sent.
     const hash = createHash('sha256').update(body).digest('base64url').slice(0, 16)
@@ -161,18 +162,21 @@ function withHtmlPage(
       return { status: 304, headers, body: undefined }
   }
   const length = Buffer.byteLength(body)
-  addContent(headers, negotiated, length)
+  addContent(headers, context, length)
   return { status, headers, body: method === 'HEAD' ? undefined : body, length }
 }
 
 function addContent(
   headers: HeaderList,
-  { contentType, format }: Negotiated,
+  { negotiated = AS_JSON, target, runtime }: RequestContext,
   length?: number | undefined,
 ): void {
+  const { contentType, format } = negotiated
+  const isLive = format.page && target?.kind === 'collection' && target.collection.live
+  const own = isLive ? runtime.pages?.liveHeaders : format.headers
   headers.push('Content-Type', contentType)
   addHeaders(headers, NOSNIFF)
-  if (format.headers) addHeaders(headers, format.headers)
+  if (own) addHeaders(headers, own)
   if (length !== undefined) headers.push('Content-Length', String(length))
 }
 

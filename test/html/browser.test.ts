@@ -1,6 +1,9 @@
 // Pages in Chromium: everything that can be done, by mouse and keyboard, with scripts and without.
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { html } from '../../src/html/index.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
 import { htmlApi, serve } from './fixture.ts'
@@ -301,6 +304,66 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 600_000 }, () => {
     expect(await Promise.all(held.map(each => each.inputValue()))).toEqual(['blue', '3'])
     await built.api.collection('cars').delete(id)
     await close()
+  })
+
+  it('shows a live list as it is, while the tab is seen', async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: z.object({ color: z.string(), price: z.number().default(1) }),
+      store: memoryStore(),
+      operations: ['list', 'read', 'create', 'patch', 'patchMany'],
+      defaultLimit: 3,
+      sort: '-price',
+      live: true,
+    })
+    const options = defineCollection({
+      name: 'options',
+      schema: z.object({}),
+      store: memoryStore(),
+    })
+    const api = defineApi({ collections: { cars, options }, pages: html })
+    const resource = api.asSystem().collection(cars)
+    for (const price of [5, 4, 3]) await resource.create({ color: 'red', price })
+    const live = await serve(api)
+    const { page, complaints, close } = await visit('/v1')
+    await page.goto(`${live.url}/cars?color=red`)
+    const prices = async () =>
+      (await page.locator('td[data-label=price]').allInnerTexts()).map(Number)
+    const isList = (expected: readonly number[]) => expect.poll(prices).toEqual(expected)
+    await isList([5, 4, 3])
+    await page.locator('[type=checkbox][value="2"]').check()
+    await resource.create({ color: 'red', price: 9 })
+    await isList([9, 5, 4])
+    await expect.poll(() => page.locator('.pages p').innerText()).toBe('1–3 of 4')
+    expect(await page.locator('[type=checkbox][value="2"]').isChecked()).toBe(true)
+    await resource.patch(1, { color: 'blue' })
+    await isList([9, 4, 3])
+    await resource.create({ color: 'blue', price: 99 })
+    // What is hidden follows nothing, and is the list again when it is seen.
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await setHidden(true)
+    await resource.patch(2, { price: 7 })
+    await setHidden(false)
+    await isList([9, 7, 3])
+    expect(complaints.filter(each => !each.includes('/cars?color=red&fields=id'))).toEqual([])
+    await page.goto(`${live.url}/options`)
+    expect(await page.locator('script').count()).toBe(0)
+    const policyOf = async (path: string, method: string) =>
+      (await fetch(live.url + path, { method, headers: { Accept: 'text/html' } })).headers.get(
+        'content-security-policy',
+      )
+    expect(await policyOf('/options', 'GET')).not.toMatch(/script|connect/)
+    expect(await policyOf('/cars/1', 'GET')).not.toMatch(/script|connect/)
+    const own = /; script-src 'sha256-[^' ]+'; connect-src 'self'$/
+    expect(await policyOf('/cars', 'GET')).toMatch(own)
+    expect(await policyOf('/cars', 'HEAD')).toMatch(own)
+    await close()
+    await live.close()
   })
 
   it('runs no script from a value', async () => {

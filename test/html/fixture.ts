@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
 import {
+  type Api,
   blob,
   defineApi,
   defineCollection,
@@ -110,7 +111,7 @@ export async function htmlApi(count = 60) {
 }
 
 /** Serves an api on a free port of this machine. */
-export async function serve(api: Awaited<ReturnType<typeof htmlApi>>['api']) {
+export async function serve(api: Pick<Api, 'handler' | 'close'>) {
   const server = createServer(api.handler)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   // A listening TCP server has an address with a port.

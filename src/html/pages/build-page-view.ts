@@ -91,6 +91,8 @@ export async function buildPageView(
     itemName: collection?.itemName ?? 'item',
     sort: collection?.sort ?? [],
     fields: collection?.queryFields,
+    isLive:
+      representation.kind === 'list' && target.kind === 'collection' && target.collection.live,
     id: collection?.shape.identity.name,
     label: collection && findLabelPath(collection)?.join('.'),
     createdAt: collection?.shape.createdAt,

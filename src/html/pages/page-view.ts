@@ -94,6 +94,8 @@ export interface PageView {
   readonly itemName: string
   /** The fields of the list's items, or of the item. */
   readonly fields: Fields | undefined
+  /** Whether it is a list that may be followed. */
+  readonly isLive: boolean
   /** The name of the identity. */
   readonly id: string | undefined
   /** The dotted path of the field that labels an item. */

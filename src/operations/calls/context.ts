@@ -341,6 +341,8 @@ export function toCollectionContext(context: RequestContext): CollectionContext 
 export interface Pages {
   /** What is negotiated: its name, extensions and media types, with `page: true`. */
   readonly format: Format
+  /** Header fields of the page of a live list, in place of those of the format. */
+  readonly liveHeaders?: HeaderList
   /**
    * Prints a representation as a page. The `ETag` covers its text, and there is no `Last-Modified`. Empty query
    * parameters are ignored, since a browser sends every field of a form.
