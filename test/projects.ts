@@ -76,6 +76,7 @@ export const STORES: readonly string[] = named([
   'stores/take',
   'stores/timestamps',
   'stores/transactions',
+  'stores/trash-beside',
   'stores/trash-default',
   'stores/types',
   'stores/unreadable',
