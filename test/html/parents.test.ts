@@ -118,6 +118,38 @@ describe('a field that names a parent', () => {
     expect(inner).toContain('<a href="/accounts" target="_blank">All accounts</a>')
   })
 
+  it('offers the ones with a text in their names where there are many, once it was sent', async () => {
+    const { api, ids, visit } = await make({ count: 104 })
+    const send = async (text: string) => {
+      const body = new URLSearchParams({ account_id: text, text: 'x' })
+      return formOf(await visit('/notes', { method: 'POST', body }), 'Create')
+    }
+    const several = await send('nt 10')
+    expect(optionsOf(several.html).map(([, label]) => label)).toEqual([
+      '–',
+      ...['Account 10', 'Account 100', 'Account 101', 'Account 102', 'Account 103', 'Account 104'],
+    ])
+    expect(textOf(several.html)).toContain('Found for “nt 10”')
+    // The only one is chosen: sending the form again creates the note.
+    const one = await send('Account 42')
+    expect(one.pairs).toContainEqual(['account_id', ids[104 - 42]])
+    const sent = new URLSearchParams([...one.pairs])
+    await visit('/notes', { method: 'POST', body: sent })
+    const notes = await api
+      .collection('notes')
+      .list({ account_id: ids[104 - 42] ?? '' })
+      .toArray()
+    expect(notes).toMatchObject([{ text: 'x' }])
+    // What is not found, and what a pattern would read, is an input as before.
+    for (const text of ['nobody', '%%%%%%%%%%%%%', ''])
+      expect((await send(text)).html).toMatch(/<input type="text" list="create-account_id-list"/)
+    const list = await visit('/notes?account_id=Account+42')
+    expect(formOf(list, 'Filter Clear').pairs).toContainEqual(['account_id', ids[104 - 42]])
+    const hidden = await make({ count: 208, access: { list: ['read'] } })
+    const filtered = await hidden.visit('/notes?account_id=Account+41')
+    expect(filtered).not.toContain(`>Account 41<`)
+  })
+
   it('offers what the principal may list and see, and nothing else', async () => {
     const seen = await make({ access: { list: ['read'] } })
     expect(optionsOf(formOf(await seen.visit('/notes'), 'Create').html)).toEqual([

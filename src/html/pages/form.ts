@@ -165,16 +165,20 @@ const PASSWORD = raw(' type="password" autocomplete="current-password"')
 
 /** Prints a select of all parents, or where there are many an input that suggests the first ones. */
 export function printParentInput(
-  { labels, more, name, href, creates }: FieldChoices,
+  { labels, more, found, name, href, creates }: FieldChoices,
   text: string,
   attributes: Markup,
   id: string,
 ): Markup {
   if (labels.size === 0 && text === '')
     return markup`<select disabled${attributes}><option value="">No ${name} yet</option></select>${creates && markup`<p class="hint"><a href="${toLocalPath(href)}" target="_blank">Create one</a>, then load this page again</p>`}`
+  if (found) {
+    const [only = ''] = labels.size === 1 ? labels.keys() : []
+    return markup`${printSelect(labels, only, attributes)}<p class="hint">Found for “${text}”. <a href="${toLocalPath(href)}" target="_blank">All ${name}</a></p>`
+  }
   if (!more) return printSelect(labels, text, attributes)
   return markup`<input type="text" list="${id}-list" value="${text}"${attributes}><datalist id="${id}-list">${[...labels].map(([value = '', label]) => markup`<option value="${value}">${label}</option>`)}</datalist>
-<p class="hint">An id, or one of the first ${labels.size}. <a href="${toLocalPath(href)}" target="_blank">All ${name}</a></p>`
+<p class="hint">An id, one of the first ${labels.size}, or a part of the name: then choose on the next page. <a href="${toLocalPath(href)}" target="_blank">All ${name}</a></p>`
 }
 
 /** A browser drops the first line break of an area: one more goes before the text. */

@@ -25,6 +25,8 @@ export interface FieldChoices {
   readonly labels: ReadonlyMap<string, string>
   /** Whether there may be more items. */
   readonly more: boolean
+  /** Whether these are the ones with the text that was sent in their label. */
+  readonly found: boolean
   /** Whether the client may create one. */
   readonly creates: boolean
   /** The name of their collection, and the address of its list. */

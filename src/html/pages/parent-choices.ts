@@ -2,6 +2,7 @@
 
 import { getValue, type Path } from '../../base/paths.ts'
 import type { Item } from '../../base/values.ts'
+import { findText } from '../../http/method-override.ts'
 import { Deadlines, unavailable } from '../../http/timeouts.ts'
 import type { CollectionDefinition, VersionDefinition } from '../../model/types/definition.ts'
 import type { RequestContext } from '../../operations/calls/context.ts'
@@ -29,12 +30,34 @@ export async function loadChoices(
   const entries = [...collection.parents].map(async ([name, field]) => {
     const to = version.collections.get(name)
     if (!to || field === parent?.field) return []
+    const view = context.view(to)
     const items = await listVisible(context, version, to, { limit: MAX_CHOICES })
+    const more = items?.length === MAX_CHOICES
+    const found = more && (await findNamed(context, version, view, field))
     const href = context.href({ version, collection: to, kind: 'collection' })
     const creates = to.operations.has('create') && context.can(to, 'create')
-    return items ? [[field, { ...toChoices(context.view(to), items), href, creates }] as const] : []
+    const labels = items && sortByLabel(listLabels(view, found || items))
+    const choices = labels && { labels, more: more && !found, found: !!found, name, href, creates }
+    return choices ? [[field, choices] as const] : []
   })
   return new Map((await Promise.all(entries)).flat())
+}
+
+/** Finds the parents that have the text that was sent for a field in their label; `undefined` for none, and without a text. */
+async function findNamed(
+  context: RequestContext,
+  version: VersionDefinition,
+  to: CollectionDefinition,
+  field: string,
+): Promise<readonly Item[] | undefined> {
+  const { submitted, parameters } = context
+  const text = findText(submitted, field) ?? parameters.find(({ name }) => name === field)?.value
+  const path = findLabelPath(to)?.join('.')
+  if (!text || path === undefined) return undefined
+  // The wildcard of one character stands for those that a pattern reads.
+  const where = { [path]: { like: `%${text.slice(0, MAX_LABEL).replace(/[%_*\\]/g, '_')}%` } }
+  const found = await listVisible(context, version, to, { where, limit: MAX_CHOICES })
+  return found?.length ? found : undefined
 }
 
 /** Finds the labels of what items, and the path, refer to, by the fields: of what the principal may list and see. */
@@ -84,17 +107,8 @@ export async function withinTime<T>(load: () => Promise<T>): Promise<T | undefin
   }
 }
 
-function toChoices(
-  collection: CollectionDefinition,
-  items: readonly Item[],
-): Pick<FieldChoices, 'labels' | 'more' | 'name'> {
-  const labels = listLabels(collection, items)
-  labels.sort(([, one], [, other]) => (one < other ? -1 : 1))
-  return {
-    labels: new Map(labels),
-    more: items.length === MAX_CHOICES,
-    name: collection.name,
-  }
+function sortByLabel(labels: [id: string, label: string][]): ReadonlyMap<string, string> {
+  return new Map(labels.sort(([, one], [, other]) => (one < other ? -1 : 1)))
 }
 
 function listLabels(
