@@ -23,6 +23,7 @@ import { UnfoldedRows } from './statements/unfolded-rows.ts'
 import { Writes } from './statements/writes.ts'
 import {
   adviseGenerated,
+  adviseGrants,
   adviseNarrow,
   adviseNulls,
   adviseUnwritable,
@@ -67,6 +68,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     : { advice: catalog.makesRandomIds(mapping) ? [adviseRandom(mapping)] : [] }
   const unfilled = catalog.listUnfilled(mapping)
   const unwritable = listUnwritable(mapping)
+  const ungranted = catalog.listUngranted(mapping)
   const records = createRecords(database, mapping.table, options.clock)
   // A walk gives the table's name to a subquery, whose name cannot have a schema.
   const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
@@ -95,7 +97,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
     target: catalog.targetOf(mapping),
     facts: {
       keptReferences: kept,
-      takesCreates: unfilled.length === 0 && unwritable.length === 0,
+      takesCreates: unfilled.length + unwritable.length + ungranted.length === 0,
       get countsSlowly() {
         return totals.isSlow
       },
@@ -111,6 +113,7 @@ export async function openTable(declared: OwnTable, session: Session): Promise<T
       ...adviseTimes(listForeignTimes(mapping), mapping),
       ...adviseUnwritable(unwritable, mapping),
       ...adviseGenerated(mapping),
+      ...adviseGrants(ungranted, mapping),
       ...adviseNulls(mapping),
       // A trigger may fill them in.
       ...(catalog.mayAlter(mapping, 'insert') ? [] : adviseNarrow(mapping)),

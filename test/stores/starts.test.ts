@@ -76,8 +76,8 @@ describe('a start with nothing to make', () => {
     await open.end()
   })
 
-  it('needs a role that may read and write, and no more', async () => {
-    const db = openPostgres()
+  it('needs a role that may read and write, and no more; it says which columns the role may not insert', async () => {
+    const [db, warnings] = [openPostgres(), listen()]
     const [table, role] = [newTable(), `${newTable()}_${process.pid}`]
     await start({ db, table }, { indexes: ['color'] }).open()
     await sql`create role ${sql.id(role)} login`.execute(db)
@@ -90,6 +90,19 @@ describe('a start with nothing to make', () => {
     const api = start({ db: plain, table }, { indexes: ['color'] })
     await api.open()
     expect(await api.collection('cars').create({})).toMatchObject({ color: 'red' })
+    await turn()
+    expect(warnings).toEqual([])
+    await sql`revoke insert on ${sql.id(table)} from ${sql.id(role)}`.execute(db)
+    await sql`grant insert (color, id, version) on ${sql.id(table)} to ${sql.id(role)}`.execute(db)
+    const other = start({ db: plain, table }, { indexes: ['color'] })
+    await other.open()
+    await turn()
+    expect(warnings.join()).toContain(
+      `may not insert, so that each create fails: "code", "created_at", "updated_at". Leave`,
+    )
+    expect(warnings.join()).toContain(
+      `\ngrant insert ("code", "created_at", "updated_at") on "${table}" to …;`,
+    )
     await plain.destroy()
     await sql`drop owned by ${sql.id(role)}`.execute(db)
     await sql`drop role ${sql.id(role)}`.execute(db)

@@ -112,7 +112,7 @@ const CATALOG = sql.raw(`select a.attname as name,
     else coalesce((select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef as d where d.adrelid = c.oid and d.adnum = a.attnum), pg_get_expr(t.typdefaultbin, 0)) end as preset,
   a.attgenerated <> '' or a.attidentity = 'a' as is_generated, c.relkind = 'v' as is_view,
   c.relkind not in ('v', 'm') or pg_column_is_updatable(c.oid, a.attnum, true) as is_writable,
-  has_column_privilege(c.oid, a.attnum, 'select') as is_readable,
+  has_column_privilege(c.oid, a.attnum, 'select') as is_readable, has_column_privilege(c.oid, a.attnum, 'insert') as is_insertable,
   (select bool_and(k.option in (0, 3)) from pg_index as i, unnest(i.indkey::int2[], i.indoption::int2[]) as k (num, option) where i.indrelid = c.oid and k.num = a.attnum) as has_nulls_last,
   c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, (select json_agg(json_build_object('name', fired.name, 'text', fired.text, 'events', array_remove(array[case when fired.inserts then 'insert' end, case when fired.skips then 'skip' end, case when fired.changes then 'change' end, case when fired.inserted then 'inserted' end, case when fired.changed then 'changed' end], null)))::text
     from (select g.tgname as name, p.prosrc as text, g.tgtype & 4 > 0 as inserts, g.tgtype & 4 > 0 and g.tgtype & 66 > 0 as skips, g.tgtype & 56 > 0 as changes,

@@ -68,6 +68,16 @@ export function adviseUnwritable(
   ]
 }
 
+/** Says which columns a role may not insert, which may insert others. */
+export function adviseGrants(columns: readonly Column[], { table, from, database }: TableMapping) {
+  if (columns.length === 0) return []
+  const names = sql.join(columns.map(({ ref }) => ref))
+  const { sql: grant } = print(sql`grant insert (${names}) on ${from} to`, database)
+  return [
+    `${table} has columns that the role of the store may not insert, so that each create fails: ${nameAll(columns)}. Leave the fields out of the schema, or run this with the name of the role; if the collection creates nothing, all is well:\n${grant} …;`,
+  ]
+}
+
 function nameAll(columns: readonly Column[]): string {
   return columns.map(({ column }) => `"${column}"`).join(', ')
 }

@@ -18,7 +18,7 @@ export type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * this column only, null if that is unknown; `is_table`, false for a view or row security; `triggers`, as JSON.
  * `is_required`, for one that is never null and has no default; `is_not_null`; `preset`, its default as SQL; `is_generated`;
  * `is_view`, and `is_writable`, false for what a view computes. Of SQLite `makes_time`, for one whose default is the time as
- * SQLite prints it. Of PostgreSQL also `has_nulls_last`, whether all indexes on the column have it so, `is_readable`, false if the role may not read it, `bare_type` without a
+ * SQLite prints it. Of PostgreSQL also `has_nulls_last`, whether all indexes on the column have it so, `is_readable` and `is_insertable`, false if the role may not read or insert it, `bare_type` without a
  * length, and `inserts_all` and `tells_changes`, which are constants of the table and of the server.
  * @throws Error for a table that does not exist, with what creates it.
  */
@@ -89,6 +89,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       if (mayAlter(mapping, 'insert')) return []
       return nameRows(listOthers(mapping).filter(row => isTrue(row.is_required)))
     },
+    listUngranted: ({ written }: TableMapping) => listUngranted(written, find),
     mayAlter,
     fillsId: ({ id }: TableMapping) => isFilled(find(id.column)),
     makesRandomIds: (mapping: TableMapping) => makesRandomIds(mapping, find(mapping.id.column)),
@@ -126,6 +127,12 @@ async function readRows(table: string, database: SqlDatabase, runner: Runner) {
   const { rows } = await runner.run(compile(database, database.catalog(table)))
   const { typeOf } = database
   return typeOf ? rows.map((row): Row => ({ ...row, type: typeOf(row) })) : rows
+}
+
+/** Lists the columns that the role may not insert, though it may insert others. */
+function listUngranted(written: readonly Column[], find: (column: string) => Row | undefined) {
+  const lacks = ({ column }: Column) => find(column)?.is_insertable === false
+  return written.every(lacks) ? [] : written.filter(lacks)
 }
 
 /** Functions that make a UUID of random bits, or of a time whose first bits are not the first. */
