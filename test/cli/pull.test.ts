@@ -224,7 +224,7 @@ export const posts = defineCollection({
 
   test('what names a row otherwise is left out, with a way to serve it', () => {
     expect(moduleOf('rentals')).toContain(
-      '// payment is left out: it has no key of one column, or of two references: payment_date, payment_id. Add a column for an id, or a view that has a column "id".\n',
+      '// payment is left out: it has no key of one column, or of two references: payment_date, payment_id. Add a view that has a column "id".\n',
     )
   })
 

@@ -35,6 +35,8 @@ export interface FoundTable {
   /** As `sqlStore` takes it. */
   readonly name: string
   readonly isView: boolean
+  /** Whether no index of it is unique without the columns of its partitions. */
+  readonly isPartitioned?: boolean
   /** Whether a trigger may fill in what is inserted. */
   readonly fills: boolean
   readonly comment: string | undefined

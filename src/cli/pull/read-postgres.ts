@@ -10,7 +10,7 @@ const namesOf = (of: string, numbers: string) =>
   )
 
 /** Without partitions, and what extensions have made. */
-const TABLES = sql`select n.nspname as schema, c.relname as name, c.relkind in ('v', 'm') as is_view, obj_description(c.oid, 'pg_class') as comment,
+const TABLES = sql`select n.nspname as schema, c.relname as name, c.relkind in ('v', 'm') as is_view, c.relkind = 'p' as is_partitioned, obj_description(c.oid, 'pg_class') as comment,
   (select json_agg(json_build_object('name', a.attname, 'comment', col_description(c.oid, a.attnum)) order by a.attnum)
     from pg_attribute as a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)::text as columns,
   (select json_agg(json_build_object('kind', k.contype, 'columns', ${namesOf('k.conrelid', 'k.conkey')}, 'to', ${namesOf('k.confrelid', 'k.confkey')},
@@ -65,6 +65,7 @@ export async function readPostgres(
       name,
       fills: catalog.some(hasTriggers),
       isView: row.is_view === true,
+      isPartitioned: row.is_partitioned === true,
       comment: row.comment === null ? undefined : String(row.comment),
       columns: columns.flatMap(each => {
         const found = catalog.find(column => column.name === each.name)

@@ -22,7 +22,7 @@ export interface Tables {
 
 /** Finds the column that names the rows of a table, or says why none does. */
 export function findKey(
-  { columns, key, indexes, isView, name }: FoundTable,
+  { columns, key, indexes, isView, isPartitioned, name }: FoundTable,
   database: CatalogConnection['database'],
 ): TableKey | string {
   if (name === '' || name.split('.').length > 2) return 'a store takes no such name'
@@ -35,7 +35,8 @@ export function findKey(
   if (!column) {
     if (isView) return 'it has no column "id"'
     const others = key.length > 1 ? `: ${key.join(', ')}` : ''
-    return `it has no key of one column, or of two references${others}. Add a column for an id, or a view that has a column "id"`
+    const way = isPartitioned ? 'Add' : 'Add a column for an id, or'
+    return `it has no key of one column, or of two references${others}. ${way} a view that has a column "id"`
   }
   const kind = findKind(column, database)
   const isId = column.name !== '' && kind && /^(?:string|integer)$/.test(kind.kind) && !kind.isAlike
