@@ -166,7 +166,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
   ],
   'deletion of a parent': [
     ...breaking('src/operations/writes/find-doomed.ts', [
-      'if (!node) throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, child)',
+      'if (!node)\n        throw referenced(call, roots.length > 1 ? item[field] : undefined, parent, { child, item })',
       'if (!node) continue',
     ]),
     ...breaking('src/model/compile/link-references.ts', [
