@@ -76,5 +76,5 @@ export const WORDS: readonly string[] = [
     'compression',
   ],
   ...['gzip', 'upgrade', 'roadmap', 'support', 'CRUD', 'bulk', 'populate', 'optimistic locking'],
-  ...['metrics', 'time zone', 'enum', 'SSR'],
+  ...['metrics', 'time zone', 'enum', 'SSR', 'multitenant', 'signup', 'self reference'],
 ]
