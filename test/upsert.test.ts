@@ -103,7 +103,10 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
   it('evaluates the conditions', async () => {
     const { send } = garage((await open())())
     const only = { 'if-none-match': '*' }
-    expect(await send('PUT', PLATE, BLUE, { 'if-match': '*' })).toMatchObject({ status: 412 })
+    expect(await send('PUT', PLATE, BLUE, { 'if-match': '*' })).toMatchObject({
+      status: 412,
+      message: 'If-Match does not hold: the item does not exist.',
+    })
     const created = await send('PUT', PLATE, BLUE, only)
     expect(created.status).toBe(201)
     expect(await send('PUT', PLATE, RED, only)).toMatchObject({ status: 412 })

@@ -252,6 +252,8 @@ export function preconditionFailed({ ifMatch, ifNoneMatch }: Preconditions): Htt
     ? 'If-Match never matches a weak tag, W/"…". A proxy that compresses may have weakened the ETag.'
     : !ifMatch && ifNoneMatch
       ? 'If-None-Match does not hold: the item exists already.'
-      : 'The item has changed since you read it. Read it again and repeat your change.'
+      : ifMatch === '*'
+        ? 'If-Match does not hold: the item does not exist.'
+        : 'The item has changed since you read it. Read it again and repeat your change.'
   return new HttpError(412, [{ message, type: 'precondition_failed' }])
 }
