@@ -233,3 +233,62 @@ it('a key of SQLite that is null is refused by its name', async () => {
   expect((await fetch(new Request('http://x/codes'))).status).toBe(500)
   expect(errors[0]).toMatch(/codes: its column "code" holds null, which is no id of this kind/)
 })
+
+describe.each([
+  ['PostgreSQL', "'infinity'", "'0044-01-01 BC'", "'NaN'", 'bigint'],
+  ['SQLite', "'soon'", '5', "'1,5'", 'bigint'],
+] as const)('groups in %s', (database, time, day, number, integer) => {
+  it('have null for what no answer can say', async () => {
+    const db = database === 'SQLite' ? await openDatabase() : openPostgres()
+    const table = newTable()
+    const type = database === 'SQLite' ? 'datetime' : 'timestamptz'
+    for (const text of [
+      `create table ${table} (id int primary key, at ${type}, day date, n real, m ${integer})`,
+      `insert into ${table} values (1, ${time}, ${day}, ${number}, 9007199254740993), (2, null, null, null, null), (3, '2026-05-01T12:00:00Z', '2026-05-01', 1.5, 7)`,
+    ])
+      await db.executeQuery(CompiledQuery.raw(text))
+    const rows = defineCollection({
+      name: 'rows',
+      schema: z.object({
+        at: z.iso.datetime().nullable(),
+        day: z.iso.date().nullable(),
+        n: z.number().nullable(),
+        m: z.int().nullable(),
+      }),
+      store: sqlStore({ db, table, version: false, create: 'records' }),
+      id: 'integer',
+      timestamps: false,
+      groups: ['at', 'day', 'n', 'm'],
+    })
+    const { fetch } = defineApi({ collections: { rows } })
+    const count = async (query: string) => {
+      const found = await fetch(new Request(`http://x/rows/count?${query}`))
+      return [found.status, JSON.parse(await found.text())] as const
+    }
+    const KEYS = {
+      at: '2026-05-01T12:00:00.000Z',
+      'at:month': '2026-05',
+      day: '2026-05-01',
+      'day:month': '2026-05',
+      'day:year': '2026',
+      n: 1.5,
+      m: 7,
+    }
+    for (const [by, key] of Object.entries(KEYS)) {
+      const [name = ''] = by.split(':')
+      const [status, groups] = await count(`by=${by}`)
+      const sorted = groups.toSorted(
+        (a: { count: number }, b: { count: number }) => b.count - a.count,
+      )
+      expect([by, status, sorted]).toEqual([
+        by,
+        200,
+        [
+          { [name]: null, count: 2 },
+          { [name]: key, count: 1 },
+        ],
+      ])
+    }
+    expect((await count('by=at&max=m&min=m'))[0]).toBe(200)
+  })
+})

@@ -1,10 +1,12 @@
 // Counts the groups of rows: by one statement, or part by part where a table of SQLite is large and no index serves it.
 
-import type { Path } from '../../base/paths.ts'
+import { isDate } from '../../base/dates.ts'
 import type { Scalar } from '../../base/values.ts'
+import type { Kind } from '../../schema/fields.ts'
 import { GroupCounters } from '../../store/count-groups.ts'
 import {
   DATE_ENDS,
+  type DatePart,
   type Group,
   type Grouping,
   type GroupKey,
@@ -22,7 +24,6 @@ import {
   type StatementSession,
 } from '../session/runner.ts'
 import type { ColumnExpression } from '../table/column-expression.ts'
-import { decodeNumber } from '../table/column-values.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
 import { hasIndexFor } from './index-use.ts'
 import type { RowFilters } from './list-statements.ts'
@@ -138,7 +139,7 @@ function planGroups({ keys, aggregates }: Grouping, mapping: TableMapping): Grou
       const found = mapping.find(path)
       const { order } = found
       if (of === 'min' || of === 'max')
-        return { value: planValue(found, path, sql`${sql.raw(of)}(${order})`) }
+        return { value: planValue(found, sql`${sql.raw(of)}(${order})`) }
       const value = { expression: mapping.database.sum(order), read: asItIs, decode: toNumber }
       const count = { expression: sql`count(${order})`, read: asItIs, decode: toNumber }
       return { value, count: of === 'avg' ? count : undefined }
@@ -148,7 +149,25 @@ function planGroups({ keys, aggregates }: Grouping, mapping: TableMapping): Grou
 
 const asItIs = (column: Fragment) => column
 const toNumber = (value: unknown) => (isNothing(value) ? null : Number(value))
-const toText = (value: unknown) => (isNothing(value) ? null : String(value))
+
+/** Reads a number; null for one that no answer can say. */
+function readNumber(value: unknown, kind: Kind): number | null {
+  const number = Number(value)
+  const isSaid = kind === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number)
+  return isSaid ? number : null
+}
+
+/** Prints a time of the years 0 to 9999; null for any other. */
+function printTime(time: number, part?: DatePart): string | null {
+  const year = new Date(time).getUTCFullYear()
+  return year >= 0 && year <= 9999 ? printGroupDate(time, part) : null
+}
+
+/** Reads a day, or its month or year; null for a text that is none. */
+function readDay(value: unknown, part: DatePart = 'day'): string | null {
+  const text = String(value)
+  return isDate(text + '-01-01'.slice(DATE_ENDS[part] - 4)) ? text : null
+}
 
 function isNothing(value: unknown): boolean {
   return value === null || value === undefined
@@ -162,22 +181,23 @@ function planKey({ path, part }: GroupKey, mapping: TableMapping): GroupValue {
     // Of a text in UTC the part is its beginning.
     if (!native && (kind === 'date' || canonical)) {
       const expression = sql`substr(${order}, 1, ${sql.lit(DATE_ENDS[part])})`
-      return { expression, read: asItIs, decode: toText }
+      const decode = (text: unknown) => (isNothing(text) ? null : readDay(text, part))
+      return { expression, read: asItIs, decode }
     }
     const decode = (seconds: unknown) =>
-      isNothing(seconds) ? null : printGroupDate(Number(seconds) * 1000, part)
+      isNothing(seconds) ? null : printTime(Number(seconds) * 1000, part)
     return {
       expression: database.startOf(part, order, native),
       read: database.startInSeconds,
       decode,
     }
   }
-  const value = planValue(found, path)
+  const value = planValue(found)
   if (kind === 'string' && !native)
     return { ...value, read: text => sql`substr(${text}, 1, ${sql.lit(MAX_KEY_LENGTH + 1)})` }
   const decode = (selected: unknown) => {
     const time = value.decode(selected)
-    return typeof time === 'number' ? printGroupDate(time) : time
+    return typeof time === 'number' ? printTime(time) : time
   }
   return kind === 'date-time' ? { ...value, decode } : value
 }
@@ -185,14 +205,14 @@ function planKey({ path, part }: GroupKey, mapping: TableMapping): GroupValue {
 /** Plans a value as it is compared: a date-time that is neither native nor a text in UTC is a number of milliseconds. */
 function planValue(
   { kind, native, canonical, order }: ColumnExpression,
-  path: Path,
   expression = order,
 ): GroupValue {
   const decode = (selected: unknown): Scalar | null => {
     if (isNothing(selected)) return null
     if (native) return (native.parse(selected) as Scalar | undefined) ?? null // a list is no key
     if (kind === 'boolean') return selected === true || Number(selected) === 1
-    if (kind === 'number' || kind === 'integer') return decodeNumber(selected, kind, path.join('.'))
+    if (kind === 'number' || kind === 'integer') return readNumber(selected, kind)
+    if (kind === 'date') return readDay(selected)
     return kind === 'date-time' && !canonical ? Number(selected) : String(selected)
   }
   return { expression, read: native ? column => native.read(column) : asItIs, decode }
