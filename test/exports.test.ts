@@ -12,6 +12,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'client/batch': 'client/batch.ts',
   'client/files': 'client/files.ts',
   'client/live': 'client/live.ts',
+  'client/live-tabs': 'client/live-tabs.ts',
   'client/forms': 'client/forms.ts',
   query: 'client/tanstack-query.ts',
   rules: 'rules/index.ts',
@@ -65,6 +66,7 @@ test('every entry point of the package is listed here', () => {
       "./dist/client/files.js",
       "./dist/client/forms.js",
       "./dist/client/live.js",
+      "./dist/client/live-tabs.js",
       "./dist/client/tanstack-query.js",
       "./dist/client/query-batch.js",
       "./dist/rules/index.js",
@@ -273,6 +275,15 @@ test('rest-conventions/client/live', async () => {
       "type LiveChange",
       "type LiveQueryOptions",
       "watch",
+    ]
+  `)
+})
+
+test('rest-conventions/client/live-tabs', async () => {
+  expect(await namesOf('client/live-tabs.ts')).toMatchInlineSnapshot(`
+    [
+      "type TabsOptions",
+      "watchOverTabs",
     ]
   `)
 })

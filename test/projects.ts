@@ -109,6 +109,7 @@ export const HEAVY: readonly string[] = named([
   'client/files',
   'client/hover',
   'client/live',
+  'client/live-tabs',
   'client/others',
   'client/react-admin',
   'client/refine',

@@ -1,37 +1,14 @@
 // The entry point `rest-conventions/client/live`: follows lists, with the token of a client, over lost connections.
-import type { Def, DefCompared, DefItem } from '../model/types/collection-types.ts'
-import type { Matching } from '../model/types/list-query.ts'
 import type { CallOptions } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
 import { HttpError } from './errors.ts'
+import type { LiveChange, LiveFilters, LiveItem } from './live-types.ts'
 import { type ClientState, stateOf } from './place.ts'
 import { printQuery } from './query-string.ts'
 import { receive } from './receive.ts'
 import { backOff, limitTime } from './time.ts'
 
-/** What has changed in a list. */
-export interface LiveChange<T> {
-  /** Items that are new, have changed, or pass the filters now: put them by their ids. */
-  readonly items: readonly T[]
-  /** Ids of items that are not in the list any more. */
-  readonly removed: readonly (string | number)[]
-  /** Whether to clear the list first: the whole list follows. */
-  readonly reset: boolean
-  /** Whether your copy is the list now. */
-  readonly ready: boolean
-}
-
-/** The items of a collection, by its name. */
-type LiveItem<Named, N extends keyof Named> = Named[N] extends { readonly def: infer D extends Def }
-  ? DefItem<D>
-  : never
-
-/** Which items of a collection, by its name. */
-type LiveFilters<Named, N extends keyof Named> = Named[N] extends {
-  readonly def: infer D extends Def
-}
-  ? Matching<DefCompared<D>>
-  : never
+export type { LiveChange } from './live-types.ts'
 
 /** Milliseconds before the stream is asked for again, unless the server says another time; after failures longer. */
 const WAIT_MS = 1000

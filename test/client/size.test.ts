@@ -45,6 +45,7 @@ test.each([
   ['forms', 900],
   ['files', 900],
   ['live', 1_200],
+  ['live-tabs', 1_400],
 ])('%s adds at most %i bytes', async (entry, max) => {
   const [core, both] = [await bundle('index'), await bundle('index', entry)]
   const added = both.zipped - core.zipped
