@@ -303,7 +303,6 @@ class SqlStore extends TableCalls implements Store {
       session: this.#session,
       shared: this.database,
       keep: typeof changes === 'object' ? changes.keep : undefined,
-      find: ids => this.find(ids),
     }
   }
 

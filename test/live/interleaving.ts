@@ -294,7 +294,7 @@ export function wrongChanges(
     async read(after) {
       const { rows } = await client.query(read, [`public.${table}`, after])
       const changes = rows.map(row => {
-        const after = row.after === null ? undefined : { color: JSON.parse(row.after).rest_color }
+        const after = row.after === null ? undefined : { color: JSON.parse(row.after).color }
         return { id: Number(row.id), after }
       })
       return { changes, position: String(rows.at(-1)?.place ?? after), current: true }

@@ -195,6 +195,65 @@ describe.each(NAMES)('%s', name => {
     expect(last).toMatchObject({ before: { color: 'blue' }, after: { color: 'blue', name: 'x' } })
   })
 
+  test.each(['one store', 'a store each, of which one renames a column'])(
+    'versions over one table with %s: each follows what the other writes',
+    async way => {
+      const db = await DATABASES[name]()
+      const options = { db, table: newTable(), create: true, migrate: true, changes: true } as const
+      const store = sqlStore(options)
+      const renames = way !== 'one store'
+      const other = renames ? sqlStore({ ...options, columns: { shade: 'color' } }) : store
+      const color = z.string()
+      const each = { name: 'cars', id: 'integer', live: true, timestamps: false } as const
+      const first = renames
+        ? defineCollection({ ...each, store: other, schema: z.object({ shade: color }) })
+        : defineCollection({ ...each, store, schema: z.object({ color }) })
+      const doors = z.int().default(5)
+      const second = defineCollection({ ...each, store, schema: z.object({ color, doors }) })
+      const api = defineApi({
+        versions: [
+          { version: 1, collections: [first] },
+          { version: 2, collections: [second] },
+        ],
+      })
+      await api.open()
+      const ask = (path: string, init: RequestInit = {}) =>
+        api.fetch(new Request(`http://api.example${path}`, init))
+      const send = async (path: string, method: string, body?: object) => {
+        const headers = { 'Content-Type': 'application/json' }
+        const response = await ask(path, { method, headers, body: JSON.stringify(body) ?? null })
+        expect(response.status).toBeLessThan(400)
+      }
+      const of = renames ? 'shade' : 'color'
+      const boards = { [`/v1/cars?${of}=red`]: new Board(), '/v2/cars?color=red': new Board() }
+      for (const [path, board] of Object.entries(boards))
+        await board.connect((headers, signal) => ask(path, { headers, signal }))
+      const areLists = async () => {
+        for (const [path, board] of Object.entries(boards))
+          await board.until(async () => {
+            const shown = [...board.items.values()].toSorted((a, b) => Number(a.id) - Number(b.id))
+            return board.isReady && JSON.stringify(shown) === (await (await ask(path)).text())
+          })
+      }
+      const harms = [
+        () => send('/v2/cars', 'POST', { color: 'red', doors: 3 }),
+        () => send('/v1/cars', 'POST', { [of]: 'red' }),
+        () => send('/v1/cars/1', 'PATCH', { [of]: 'blue' }),
+        () => send('/v2/cars/1', 'PATCH', { color: 'red' }),
+        () => send('/v2/cars/2', 'PATCH', { doors: 7 }),
+        () => send('/v1/cars/2', 'DELETE'),
+      ]
+      for (const harm of harms) {
+        await harm()
+        await areLists()
+      }
+      const events = Object.values(boards).flatMap(board => board.events)
+      expect(events.filter(({ event }) => event === 'reset')).toHaveLength(2)
+      for (const board of Object.values(boards)) await board.disconnect()
+      await api.close()
+    },
+  )
+
   test('tables whose changes nobody logs are refused when they are opened', async () => {
     const { store, shape, say, db, table } = await open(name, { changes: false })
     expect(store.changes).toBeUndefined()

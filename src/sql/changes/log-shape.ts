@@ -31,7 +31,7 @@ export function isListed({ name }: Column, { shape }: TableMapping): boolean {
   return !shape.writeOnly?.includes(name)
 }
 
-/** A column of a row as it is read, and the name under which it is: a row of the log is as one of a list. */
+/** A column of a row as it is read, and its name in the table: versions over one table may give it names of their own. */
 export interface LoggedColumn {
   readonly value: Fragment
   readonly name: string
@@ -41,8 +41,8 @@ export function listLogged(mapping: TableMapping, row: string): LoggedColumn[] {
   const { columns, database } = mapping
   return columns
     .filter(column => isListed(column, mapping))
-    .map(({ native, ref, type, read }) => {
+    .map(({ native, ref, type, column: name }) => {
       const column = sql`${sql.raw(row)}.${ref}`
-      return { value: native?.read(column) ?? database.read(column, type), name: read }
+      return { value: native?.read(column) ?? database.read(column, type), name }
     })
 }

@@ -1,9 +1,6 @@
 // The changes of one table, read from the log of its database.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Awaitable } from '../../base/values.ts'
 import type { Change, ReadChanges, StoreChanges } from '../../store/changes.ts'
-import type { Id, Stored } from '../../store/store.ts'
-import { MAX_SET } from '../../store/writes.ts'
 import type { Session } from '../session/session.ts'
 import type { SharedDatabase } from '../session/shared-database.ts'
 import { decodeRow } from '../table/column-values.ts'
@@ -26,8 +23,6 @@ export interface ChangedTable {
   readonly shared: SharedDatabase
   /** How long the log is kept, in milliseconds. */
   readonly keep: number | undefined
-  /** Reads items as they are now. */
-  readonly find: (ids: readonly Id[]) => Awaitable<readonly (Stored | undefined)[]>
 }
 
 export class TableChanges implements Pick<StoreChanges, 'position' | 'read' | 'late'> {
@@ -65,36 +60,29 @@ export class TableChanges implements Pick<StoreChanges, 'position' | 'read' | 'l
     if (from < pruned || rows.some(({ id }) => id === null)) return 'gone'
     const isAll = rows.length < limit
     const to = isAll ? number : (rows.at(-1)?.seq ?? number)
-    const changes = await this.#decode(rows)
+    const changes = this.#decode(rows)
+    if (!changes) return 'gone'
     return { changes, position: `${log}-${to}`, current: isAll && number >= last }
   }
 
-  async #decode(rows: readonly LogRow[]): Promise<Change[]> {
-    const { mapping, find } = this.#table
-    const columns = mapping.columns.filter(each => isListed(each, mapping))
+  /** Decodes rows; `undefined` where one lacks a column, as before it was added: what it held is not known. */
+  #decode(rows: readonly LogRow[]): Change[] | undefined {
+    const { mapping } = this.#table
+    const columns = mapping.columns
+      .filter(each => isListed(each, mapping))
+      .map(each => ({ ...each, read: each.column }))
     const isCounted = mapping.shape.identity.kind === 'integer'
-    const unread = new Set<Id>()
+    let isWhole = true
     const changes = rows.map(({ id: key, before, after }) => {
-      const id = isCounted ? Number(key) : String(key)
       const read = (text: unknown) => {
         if (text === null) return undefined
         const row = JSON.parse(String(text)) // what the trigger printed: an object
-        // Another program may have another form of the table.
-        if (!columns.every(column => column.read in row)) unread.add(id)
+        isWhole &&= columns.every(({ column }) => column in row)
         return decodeRow(row, columns)
       }
-      return { id, before: read(before), after: read(after) }
+      return { id: isCounted ? Number(key) : String(key), before: read(before), after: read(after) }
     })
-    if (unread.size === 0) return changes
-    const ids = [...unread]
-    const found = new Map<Id, Stored | undefined>()
-    for (let at = 0; at < ids.length; at += MAX_SET) {
-      const set = ids.slice(at, at + MAX_SET)
-      for (const [place, stored] of (await find(set)).entries()) found.set(set[place] ?? '', stored)
-    }
-    return changes.map(each =>
-      unread.has(each.id) ? { ...each, after: found.get(each.id)?.item } : each,
-    )
+    return isWhole ? changes : undefined
   }
 }
 
