@@ -18,8 +18,10 @@ const ROOT = join(import.meta.dirname, '../..')
 const TSX = join(ROOT, 'node_modules/.bin/tsx')
 
 const missing = !existsSync(MODULES)
-const hasTanStackDb = existsSync(join(MODULES, '@tanstack/db'))
-if (missing || !hasTanStackDb)
+const isWhole = ['db', 'query-persist-client-core'].every(name =>
+  existsSync(join(MODULES, '@tanstack', name)),
+)
+if (missing || !isWhole)
   console.warn(`Skipped: the clients of others are not installed. Run ${INSTALL}`)
 
 /** Has a program import the source in place of the package. */
@@ -42,7 +44,9 @@ describe.skipIf(missing)('clients of other people', () => {
     folder = await mkdtemp(join(MODULES, '.run-'))
     for (const name of ['fetch.ts', 'light.ts', 'package.json', 'tsconfig.json'])
       await cp(join(FOLDER, name), join(folder, name))
-    if (!hasTanStackDb) return
+    if (!isWhole) return
+    const persisted = await readFile(join(FOLDER, 'persisted.ts'), 'utf8')
+    await writeFile(join(folder, 'persisted.ts'), importSource(persisted))
     const example = await readFile(join(ROOT, 'examples/tanstack-db.ts'), 'utf8')
     await writeFile(join(folder, 'live.ts'), importSource(example))
   })
@@ -105,8 +109,17 @@ describe.skipIf(missing)('clients of other people', () => {
     ])
   })
 
-  test.skipIf(!hasTanStackDb)('a collection of TanStack DB is the live list', async () => {
+  test.skipIf(!isWhole)('a collection of TanStack DB is the live list', async () => {
     const printed = (await run(TSX, 'live.ts')).split('\n')
     expect(printed.at(-1)).toBe('400')
   })
+
+  test.skipIf(!isWhole)(
+    'a mutation that waits in the persister of TanStack Query goes on after a reload',
+    async () => {
+      const printed = await run(TSX, 'persisted.ts')
+      // The second is a conflict: somebody else patched the car meanwhile.
+      expect(printed).toBe('[["success",9,9],["error",6,6]]')
+    },
+  )
 })
