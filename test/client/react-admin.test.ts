@@ -44,6 +44,8 @@ function buildApi(errors: 'list' | 'byField') {
   return defineApi({ collections: [cars, options], dialects: [simpleRest({ errors })] })
 }
 
+const Cars = z.array(z.looseObject({ color: z.string() }))
+
 /** Bundles the admin with the http clients of the documentation. */
 async function bundleAdmin(): Promise<string> {
   const docs = await readFile(join(import.meta.dirname, '../../docs/react-admin.md'), 'utf8')
@@ -94,7 +96,7 @@ describe.skipIf(missing || isMissing)('react-admin', { timeout: 600_000 }, () =>
       filled: (name: string, text: string) =>
         expect.poll(() => page.getByLabel(name).inputValue()).toBe(text),
       shown: () => page.locator('li').allInnerTexts(),
-      list: () => fetch(`${server.url}/cars?limit=50`).then(each => each.json()),
+      list: async () => Cars.parse(await (await fetch(`${server.url}/cars?limit=50`)).json()),
       close: async () => {
         await page.close()
         await server.close()
@@ -240,7 +242,7 @@ describe.skipIf(missing || isMissing)('react-admin', { timeout: 600_000 }, () =>
     test('update several items', async () => {
       await admin.press('paint')
       const greens = async () =>
-        (await admin.list()).filter(({ color }: { color: string }) => color === 'green').length
+        (await admin.list()).filter(({ color }) => color === 'green').length
       await expect.poll(greens).toBe(2)
     })
 
