@@ -224,6 +224,20 @@ describe('a cache that travelled', () => {
   })
 })
 
+test('a cache that another address rendered under the same key is used as it is', async () => {
+  const { id } = await other.cars.create({ price: 1 })
+  const rendering = new QueryClient()
+  const rendered = createQueries(other, { key: 'shop' }).cars.read(id)
+  await rendering.prefetchQuery(rendered.queryOptions())
+  hydrate(queries, JSON.parse(JSON.stringify(dehydrate(rendering))))
+  const shop = createQueries(client, { key: 'shop' })
+  const options = shop.cars.read(id).queryOptions({ staleTime: 60_000 })
+  const item = await see(new QueryObserver(queries, options))
+  expect(line.log).toEqual([])
+  expect(await client.cars.patch(item, { price: 2 })).toMatchObject({ price: 2 })
+  await expect(client.cars.patch(item, { price: 3 })).rejects.toThrow(ConflictError)
+})
+
 describe('mutations', () => {
   const run = <V extends readonly unknown[], R>(options: MutationOptions<V, R>, variables: V) =>
     new MutationObserver(queries, options).mutate(variables)
