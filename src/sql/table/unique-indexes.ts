@@ -94,8 +94,11 @@ function wholeIndex(
   const [, schema] = table.split('.').reverse()
   const dotted = schema === undefined ? name : `${schema}.${name}`
   const line = print(sql`drop index ${sql.table(dotted)}`, database).sql
+  const advice = name.startsWith('sqlite_autoindex_')
+    ? 'Make the table anew without this constraint.'
+    : `Drop the index or its constraint:\n${line};`
   return new TypeError(
-    `${shape.name}: ${fields} is unique among all rows by the index "${name}", not only among some. Drop the index or its constraint:\n${line};`,
+    `${shape.name}: ${fields} is unique among all rows by the index "${name}", not only among some. ${advice}`,
   )
 }
 
