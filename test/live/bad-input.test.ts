@@ -130,22 +130,28 @@ test.each(Object.keys(PHASES))('a client that goes %s leaves its place', async p
   await expect.poll(async () => (await follow()).response.status).toBe(200)
 })
 
-test('a client that does not read costs no memory, and has the list when it reads', async () => {
+test.each([
+  ['does not read', 0],
+  ['reads a byte at a time', 1],
+])('a client that %s costs no memory, and has the list when it reads', async (_, bytes) => {
   const { cars, port, sockets } = await serve()
   const socket = ask(port).pause()
   await expect.poll(() => sockets.size).toBe(1)
   let most = 0
+  let head = ''
   for (let at = 0; at < 400; at++) {
     const { id } = await cars.create({ color: 'red', note: 'n'.repeat(50_000) })
     if (at > 0) await cars.delete(id)
     for (const { writableLength } of sockets) most = Math.max(most, writableLength)
+    if (bytes > 0) head += socket.read(bytes) ?? ''
     // The stream is told within a turn.
     await new Promise(resolve => setTimeout(resolve, 1))
   }
   expect(most).toBeLessThan(1_000_000)
+  expect(head.length > 0).toBe(bytes > 0)
   const board = new Board()
   const body = async function* () {
-    let rest = ''
+    let rest = head
     for await (const chunk of socket) {
       // Chunks of HTTP/1.1: their lengths stand in lines of their own.
       rest += chunk
