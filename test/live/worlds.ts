@@ -76,7 +76,9 @@ class Case {
   readonly #principals = new Map<string, Principal>()
   /** What a row policy compares with. */
   readonly #policies: Record<string, unknown> = { crew: 'x', sold: true }
-  /** The items that each principal could ever see, by its token. */
+  /** All that items have been. */
+  readonly #past: Row[] = []
+  /** Items that each principal could see by its rights of some moment, as they were then or had been before; by its token. */
   readonly #visible = new Map(TOKENS.map(token => [token, new Set<unknown>()]))
   /** What each item has been since rights changed last. */
   readonly #states = new Map<number, (Row | undefined)[]>()
@@ -222,8 +224,8 @@ class Case {
     }
     for (const [id, states] of this.#states) {
       this.#states.set(id, states.slice(-1))
-      this.#noteVisible(id)
     }
+    for (const state of this.#past) this.#noteVisible(state)
   }
 
   /** Creates an item, or changes or deletes one. */
@@ -247,12 +249,12 @@ class Case {
   #note(item: Row): void {
     const id = Number(item.id)
     this.#states.set(id, [...(this.#states.get(id) ?? []), item])
-    this.#noteVisible(id)
+    this.#past.push(item)
+    this.#noteVisible(item)
   }
 
-  #noteVisible(id: number): void {
-    const state = this.#states.get(id)?.at(-1)
-    for (const [token, ids] of this.#visible) if (this.#isVisible(state, token)) ids.add(id)
+  #noteVisible(state: Row): void {
+    for (const [token, ids] of this.#visible) if (this.#isVisible(state, token)) ids.add(state.id)
   }
 
   #isVisible(state: Row | undefined, token: string): boolean {
