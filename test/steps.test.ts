@@ -12,7 +12,7 @@ import type { RequestContext, Step } from '../src/operations/calls/context.ts'
 import { validateNew, validateReplacement } from '../src/operations/writes/input.ts'
 import { planChange, planCreate, planDelete } from '../src/operations/writes/plan.ts'
 import { Steps, type WriteStep } from '../src/operations/writes/steps.ts'
-import { storeChange, storeNew } from '../src/operations/writes/store.ts'
+import { storeChange, storeNew } from '../src/operations/writes/store-item.ts'
 import { compileEndpoints } from '../src/server/endpoint.ts'
 import { sourceFiles } from './source.ts'
 

@@ -26,7 +26,7 @@ import {
 } from '../operations/calls/authorize.ts'
 import { type RequestContext, type Step, toCollectionContext } from '../operations/calls/context.ts'
 import { showForm } from '../operations/programs/actions.ts'
-import { compileOperation } from '../operations/programs/perform.ts'
+import { compileOperation } from '../operations/programs/compile-operation.ts'
 import { describeRoot, listBelow, listResources } from '../operations/reads/root.ts'
 import { withDryRun } from '../operations/writes/dry-run.ts'
 import { tidyQuery } from '../query/form-query.ts'
@@ -34,8 +34,8 @@ import { admissionSteps } from './admission.ts'
 import { isForm, readForm, readRequestBody } from './body.ts'
 import { compileFollow } from './follow-list.ts'
 import { negotiate, negotiateFormat } from './negotiate-format.ts'
-import { prepareFor, readConditions } from './operation-head.ts'
-import { readQueryParameters } from './read-query.ts'
+import { prepareFor, readConditions } from './prepare-operation.ts'
+import { readQueryBody } from './read-query-body.ts'
 import { respond } from './respond.ts'
 import { step, timed } from './steps.ts'
 
@@ -191,7 +191,7 @@ function authorizeFor(operation: string): Step {
 
 /** A QUERY has its parameters in its body; of another method it is the item or an input. */
 function readBodyOf(method: string): Step {
-  return step(method === 'QUERY' ? readQueryParameters : readRequestBody, 400, 408, 413, 415, 503)
+  return step(method === 'QUERY' ? readQueryBody : readRequestBody, 400, 408, 413, 415, 503)
 }
 
 /** Whether a list may be followed. */

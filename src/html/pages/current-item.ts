@@ -2,7 +2,7 @@
 import { findText, IF_MATCH_PARAMETER } from '../../http/method-override.ts'
 import type { RequestContext } from '../../operations/calls/context.ts'
 import { deriveRequest } from '../../operations/calls/derive-call.ts'
-import { compileOperation } from '../../operations/programs/perform.ts'
+import { compileOperation } from '../../operations/programs/compile-operation.ts'
 import type { CurrentItem } from './page-view.ts'
 import { withinTime } from './parent-choices.ts'
 

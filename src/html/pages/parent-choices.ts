@@ -33,7 +33,7 @@ export async function loadChoices(
     const view = context.view(to)
     const items = await listVisible(context, version, to, { limit: MAX_CHOICES })
     const more = items?.length === MAX_CHOICES
-    const found = more && (await findNamed(context, version, view, field))
+    const found = more && (await findLabelled(context, version, view, field))
     const href = context.href({ version, collection: to, kind: 'collection' })
     const creates = to.operations.has('create') && context.can(to, 'create')
     const labels = items && sortByLabel(listLabels(view, found || items))
@@ -44,7 +44,7 @@ export async function loadChoices(
 }
 
 /** Finds the parents that have the text that was sent for a field in their label; `undefined` for none, and without a text. */
-async function findNamed(
+async function findLabelled(
   context: RequestContext,
   version: VersionDefinition,
   to: CollectionDefinition,

@@ -28,17 +28,13 @@ import { representChanged } from '../calls/represent.ts'
 import { OperationTools, runAfter, runAfterWithin, runBefore } from '../calls/run-hooks.ts'
 import { runInTransaction } from '../calls/run-transaction.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
+import { VARY_PREFER } from '../reads/page.ts'
 import { itemValidators } from '../reads/read.ts'
 import { keepAnswer, runOncePerKey, toReadableAnswer } from '../writes/idempotency-key.ts'
 import { withBodyIssues } from '../writes/input.ts'
 import { findActedOn, updateItem } from '../writes/plan.ts'
 import { refuseIfMatch } from '../writes/preconditions.ts'
-import {
-  addReturnApplied,
-  buildChangedResult,
-  toItemTarget,
-  VARY_PREFER,
-} from '../writes/results.ts'
+import { addReturnApplied, buildChangedResult, toItemTarget } from '../writes/results.ts'
 
 /**
  * Runs an action and answers 200 with its result. An item of the collection is answered as it is everywhere.

@@ -29,7 +29,7 @@ import type { SharedWithProgram } from '../calls/derive-call.ts'
 import { noteCallError } from '../calls/inner-errors.ts'
 import { requireOutside } from '../calls/work-context.ts'
 import { tryOut } from '../writes/dry-run.ts'
-import { compileOperation } from './perform.ts'
+import { compileOperation } from './compile-operation.ts'
 
 /** What a program calls. */
 export interface Call {

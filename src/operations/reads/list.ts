@@ -15,7 +15,7 @@ import type { OperationContext, OperationResult } from '../calls/context.ts'
 import { buildRowFilter } from '../calls/items.ts'
 import { authorizeInlineContents, toReadableItems } from '../calls/represent.ts'
 import { asksForGroups, compileCountBy } from './count-by.ts'
-import { withEquivalent } from './equivalent.ts'
+import { withEquivalentGet } from './equivalent-get.ts'
 import { type Level, prepareIncludes, readIncluded, refuseLists } from './include.ts'
 import {
   addCountApplied,
@@ -29,7 +29,7 @@ import {
   varyOf,
 } from './page.ts'
 import { prepareQuery } from './prepare-query.ts'
-import { compileReaders } from './readers.ts'
+import { compileReaders } from './query-readers.ts'
 import { listReached } from './related.ts'
 
 /** Compiles `GET /<collection>`, `/search` or `/count`. */
@@ -43,7 +43,7 @@ export function compileList(
   const isCount = operation === 'count'
   const hasGroups = isCount && collection.groups.size > 0
   const countBy = hasGroups && compileCountBy(collection, findReaders)
-  return withEquivalent(context => {
+  return withEquivalentGet(context => {
     const { method, preconditions, parameters, queryKey } = context
     const names = countBy ? parameters.map(({ name }) => name) : []
     if (countBy && asksForGroups(collection, names)) return countBy(context)

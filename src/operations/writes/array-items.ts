@@ -13,9 +13,10 @@ import { copyCall } from '../calls/derive-call.ts'
 import { isVisible } from '../calls/items.ts'
 import { toProgramItem } from '../calls/program-items.ts'
 import { selectReadableFields, toReadable } from '../calls/represent.ts'
+import { VARY_PREFER } from '../reads/page.ts'
 import { toReadableAnswer } from './idempotency-key.ts'
 import { choosesId } from './input.ts'
-import { addReturnApplied, VARY_PREFER } from './results.ts'
+import { addReturnApplied } from './results.ts'
 import { type ItemIssue, type Many, WriteState } from './write-state.ts'
 
 /** The items of an array. */

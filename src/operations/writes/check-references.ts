@@ -11,7 +11,7 @@ import { isKnown } from '../calls/authorize.ts'
 import { findVisible } from '../calls/items.ts'
 import { throwLocated } from './many.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import { runAtomically } from './store.ts'
+import { runAtomically } from './store-item.ts'
 import type { ItemIssue, Write, WriteState } from './write-state.ts'
 
 /** Fills in the parent that the path names, and normalizes all references. @throws HttpError 400 for another parent. */

@@ -45,7 +45,7 @@ export function refuseReadOnly({
   const changes = (name: string) =>
     reads
       ? !sameJson(candidate[name], printed[name])
-      : findNamed(body, new Set([name])) !== undefined
+      : findNamedProperty(body, new Set([name])) !== undefined
   const changed = [...roles.readOnly.keys()].filter(changes)
   throwIfAny(
     changed.map(field => {
@@ -102,7 +102,7 @@ export function refuseHiddenImmutable({ call }: Write): void {
   const { body, inProcess, target } = call
   const { roles } = target.collection
   if (!body || inProcess || !roles || offers(call, 'read', 'list')) return
-  const field = findNamed(body, roles.immutable)
+  const field = findNamedProperty(body, roles.immutable)
   if (field === undefined) return
   const message = `${field} cannot be changed`
   throw new HttpError(400, [{ message, field, type: 'immutable_field' }])
@@ -112,7 +112,10 @@ export function refuseHiddenImmutable({ call }: Write): void {
 type ChangeBody = Pick<DecodedBody, 'value' | 'type'>
 
 /** Finds one of these properties that the body of a change names. */
-export function findNamed(body: ChangeBody, properties: ReadonlySet<string>): string | undefined {
+export function findNamedProperty(
+  body: ChangeBody,
+  properties: ReadonlySet<string>,
+): string | undefined {
   // An empty pointer names the whole item.
   const isWhole = body.type === JSON_PATCH_TYPE && listPointers(body.value).includes('')
   const [named] = isWhole ? properties : listNamed(body, properties)

@@ -10,7 +10,7 @@ import { MAX_SET } from '../../store/writes.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findAllDoomed, findDoomed, nameItemsOf } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
-import { Contested } from './store.ts'
+import { Contested } from './store-item.ts'
 import type { Doomed, Write } from './write-state.ts'
 
 /**

@@ -22,7 +22,7 @@ import { runInTransaction } from '../calls/run-transaction.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { toChanges } from './enforce-field-roles.ts'
 import { runSteps, type WriteStep } from './steps.ts'
-import { Contested } from './store.ts'
+import { Contested } from './store-item.ts'
 import type { Write, WriteState } from './write-state.ts'
 
 /** Runs the `before` hooks on checked values. */

@@ -29,7 +29,7 @@ import { findUnreadable } from '../../store/unreadable.ts'
 import { assertVisible } from '../calls/items.ts'
 import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'
-import { findNamed, immutableField, listNamed } from './enforce-field-roles.ts'
+import { findNamedProperty, immutableField, listNamed } from './enforce-field-roles.ts'
 import { completeUnchanged } from './idempotency-key.ts'
 import { runSteps, type WriteStep } from './steps.ts'
 import type { Write, WriteState } from './write-state.ts'
@@ -282,7 +282,8 @@ export function stopIfUnchanged(
   // The changes of an action are a merge patch, whatever its body was.
   const type = target.action ? undefined : call.body?.type
   const { hidden } = target.collection
-  if (hidden.size > 0 && findNamed({ value: body, type }, hidden) !== undefined) return undefined
+  if (hidden.size > 0 && findNamedProperty({ value: body, type }, hidden) !== undefined)
+    return undefined
   return andThen(completeUnchanged(write), () => current)
 }
 

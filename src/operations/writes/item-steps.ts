@@ -11,7 +11,7 @@ import * as input from './input.ts'
 import * as several from './many.ts'
 import * as conditions from './preconditions.ts'
 import type { Steps } from './steps.ts'
-import * as store from './store.ts'
+import * as store from './store-item.ts'
 import { storeAll } from './store-many.ts'
 import type { FieldName } from './write-state.ts'
 
@@ -48,7 +48,7 @@ interface Variant {
 }
 
 /** A new item, from its body to the store. */
-export function createItem(
+export function addCreateSteps(
   start: Steps<'body'>,
   collection: CollectionDefinition,
   { isNamed = false, many = false }: Variant = {},
@@ -136,7 +136,7 @@ interface ChangeVariant extends Pick<Variant, 'many'> {
  * An item that is changed, from the body to the store.
  * @param toStore adds the step that stores it.
  */
-export function changeItem<Done extends FieldName>(
+export function addChangeSteps<Done extends FieldName>(
   start: Steps<'body' | 'current'>,
   collection: CollectionDefinition,
   { operation, many = false }: ChangeVariant,
@@ -171,7 +171,7 @@ export function changeItem<Done extends FieldName>(
 }
 
 /** Items of an array, from the body to the store: those that exist are changed, and the others are created. */
-export function upsertItems(
+export function addUpsertSteps(
   start: Steps<'body'>,
   collection: CollectionDefinition,
 ): Steps<'body' | 'stored'> {

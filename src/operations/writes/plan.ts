@@ -14,14 +14,20 @@ import { findDoomed } from './find-doomed.ts'
 import * as around from './hooks.ts'
 import * as keys from './idempotency-key.ts'
 import * as input from './input.ts'
-import { changeItem, createItem, runsAfter, runWithin, upsertItems } from './item-steps.ts'
+import {
+  addChangeSteps,
+  addCreateSteps,
+  addUpsertSteps,
+  runsAfter,
+  runWithin,
+} from './item-steps.ts'
 import * as several from './many.ts'
 import { findNamed, retryIfNamed } from './named-item.ts'
 import { retryIfAnyTaken } from './named-items.ts'
 import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
 import { runSteps, Steps } from './steps.ts'
-import * as store from './store.ts'
+import * as store from './store-item.ts'
 import * as storing from './store-many.ts'
 import { refuseDeleted } from './trash.ts'
 import { type Many, type Write, WriteState } from './write-state.ts'
@@ -32,7 +38,7 @@ export function planCreate(collection: CollectionDefinition): Steps<'result'> {
   return requireCreatable(collection)
     .set('body', input.requireBody, 400)
     .within(keys.claimKey, [409, 422], keyed =>
-      createItem(keyed, collection)
+      addCreateSteps(keyed, collection)
         .check(blobs && contents.keepUploads)
         .check(runsAfter(hooks, 'create') && around.runAfterHook)
         .set('result', results.answerCreated),
@@ -47,7 +53,7 @@ export function planCreateMany(collection: CollectionDefinition): Steps<'result'
     .within(keys.claimKey, [409, 422], keyed =>
       keyed
         .within(several.withItems, [], items =>
-          createItem(items.fill<'body'>(several.findItems), collection, { many: true }).within(
+          addCreateSteps(items.fill<'body'>(several.findItems), collection, { many: true }).within(
             several.eachStored,
             [],
             item =>
@@ -70,7 +76,7 @@ export function planUpsertMany(collection: CollectionDefinition): Steps<'result'
         .within(retryIfAnyTaken, [], attempt =>
           attempt.within(store.runMatching, [], atomic =>
             atomic.within(several.withItems, [], items =>
-              upsertItems(items.fill<'body'>(several.findItems, 400), collection).within(
+              addUpsertSteps(items.fill<'body'>(several.findItems, 400), collection).within(
                 several.eachStored,
                 [],
                 item =>
@@ -111,7 +117,7 @@ export function planChange(
 export function planUpsert(collection: CollectionDefinition): Steps<'result'> {
   return planFound(collection, 'replace', {
     find: attempt => attempt.try('current', findNamed, 401, 403, 404),
-    create: absent => absent.within(retryIfNamed, [], taken => createItem(taken, collection)),
+    create: absent => absent.within(retryIfNamed, [], taken => addCreateSteps(taken, collection)),
   })
 }
 
@@ -138,7 +144,7 @@ function planFound(
           .check(collection.requirePrecondition && conditions.requirePrecondition, 428)
           .otherwise('current', create)
           .check(roles && roles.immutable.size > 0 && fields.refuseHiddenImmutable, 400)
-        return changeItem(found, collection, { operation }, storable =>
+        return addChangeSteps(found, collection, { operation }, storable =>
           storable.try('stored', store.storeChange, 400, 409),
         )
       })
@@ -186,7 +192,7 @@ export function planPatchMany(collection: CollectionDefinition): Steps<'result'>
       .within(store.runMatching, [], atomic =>
         atomic.within(several.withItems, [], items => {
           const found = items.fill<'body' | 'current'>(several.findItems, 400, 412, 413, 428)
-          return changeItem(found, collection, { operation: 'patch', many: true }, storable =>
+          return addChangeSteps(found, collection, { operation: 'patch', many: true }, storable =>
             runWithin(storable.fill<'stored'>(storing.storeAll, 400, 409), collection, 'patch'),
           ).within(several.eachStored, [], item =>
             item
@@ -232,7 +238,7 @@ export function planUpdate(collection: CollectionDefinition): Steps {
   const { blobs } = collection
   return new Steps<'body' | 'current'>()
     .attempts(conditions.tryOnce, [409, 412], attempt =>
-      changeItem(attempt, collection, { operation: 'update' }, storable =>
+      addChangeSteps(attempt, collection, { operation: 'update' }, storable =>
         storable.try('stored', store.storeChange, 400, 409),
       ),
     )
@@ -247,7 +253,9 @@ function createByPut(
 ): Steps<'body' | 'stored'> {
   return absent
     .check(conditions.authorizeCreate, 401, 403)
-    .within(conditions.retryIfTaken, [], taken => createItem(taken, collection, { isNamed: true }))
+    .within(conditions.retryIfTaken, [], taken =>
+      addCreateSteps(taken, collection, { isNamed: true }),
+    )
 }
 
 /** Finds the item of an action that changes something. */

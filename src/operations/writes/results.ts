@@ -11,11 +11,9 @@ import type { Stored } from '../../store/store.ts'
 import { offers } from '../calls/authorize.ts'
 import type { OperationContext, OperationResult, WriteResponse } from '../calls/context.ts'
 import { representChanged } from '../calls/represent.ts'
+import { VARY_PREFER } from '../reads/page.ts'
 import { itemValidators } from '../reads/read.ts'
 import type { Write } from './write-state.ts'
-
-/** A constant, as every list in `vary`: what is printed of each is remembered. */
-export const VARY_PREFER: readonly string[] = ['Prefer']
 
 /** Decides what a change is answered with; a redirect leads to the item, of an action to its collection. */
 export function chooseWriteResponse(context: OperationContext): WriteResponse {

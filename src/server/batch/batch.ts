@@ -28,11 +28,11 @@ import { admissionSteps } from '../admission.ts'
 import { hasBody, readValue } from '../body.ts'
 import type { DocumentEndpoint } from '../documents.ts'
 import { methodNotAllowed } from '../endpoint.ts'
-import { parseIdempotencyKey } from '../operation-head.ts'
+import { parseIdempotencyKey } from '../prepare-operation.ts'
 import { respond } from '../respond.ts'
 import { step, timed } from '../steps.ts'
 import { invalidBatch, isRead, type ParsedStep, parseSteps, withStep } from './parse-steps.ts'
-import { authorizeSteps, type DoneStep, runSteps } from './run-steps.ts'
+import { authorizeSteps, type DoneStep, runBatchSteps } from './run-steps.ts'
 
 const ALLOWED = 'POST, OPTIONS'
 const HEADERS = [
@@ -210,13 +210,13 @@ async function runOnce(batch: ParsedBatch): Promise<OperationResult> {
       if (claimed === undefined) return
       await keepAnswer(call, transaction, claimed, toKept(batch, done))
     }
-    return toResult(await runSteps(context, call, steps, { complete }), isDryRun)
+    return toResult(await runBatchSteps(context, call, steps, { complete }), isDryRun)
   }
   if (key === undefined) return run()
   call.idempotencyKey = key
   return runOncePerKey(call, run, async kept => {
     const known: readonly DoneStep[] = kept as never // `toKept` has made it
-    return toResult(await runSteps(context, call, steps, { kept: known }), false)
+    return toResult(await runBatchSteps(context, call, steps, { kept: known }), false)
   })
 }
 

@@ -12,12 +12,12 @@ import { deriveRequest } from '../../operations/calls/derive-call.ts'
 import { toOperationError, toOuterError } from '../../operations/calls/inner-errors.ts'
 import { runInTransaction } from '../../operations/calls/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
-import { compileOperation } from '../../operations/programs/perform.ts'
+import { compileOperation } from '../../operations/programs/compile-operation.ts'
 import { requireRollback, rollBack } from '../../operations/writes/dry-run.ts'
 import type { Id } from '../../store/store.ts'
-import { type PlainAnswer, toAnswer } from '../answer.ts'
 import { InnerRequest } from '../inner-request.ts'
-import { readOperationHead } from '../operation-head.ts'
+import { type PlainAnswer, toPlainAnswer } from '../plain-answer.ts'
+import { readOperationHead } from '../prepare-operation.ts'
 import {
   addStep,
   fillBody,
@@ -69,7 +69,7 @@ interface StepsOptions {
  * Runs all steps in one transaction, or none. Where it is contested they run again, from the first.
  * @throws HttpError of the first step that fails; its issues have the number of the step.
  */
-export async function runSteps(
+export async function runBatchSteps(
   batch: RequestContext,
   call: OperationContext,
   steps: readonly ParsedStep[],
@@ -150,7 +150,7 @@ async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneSte
     // So that the error names this step.
     transaction.requireWhole()
     const tag = seen.collection.view?.tag
-    return { ...toAnswer(context, result), id: result.stored?.id, ...(tag && { view: tag }) }
+    return { ...toPlainAnswer(context, result), id: result.stored?.id, ...(tag && { view: tag }) }
   } catch (error) {
     throw toOperationError(context, error)
   } finally {

@@ -27,7 +27,7 @@ import { NAME_LISTS } from '../query/groups.ts'
 import { requireUncompressed } from './body.ts'
 
 /** Reads the parameters of a QUERY. @throws HttpError 400, 408, 413, 415 */
-export async function readQueryParameters(requested: RequestContext): Promise<void> {
+export async function readQueryBody(requested: RequestContext): Promise<void> {
   const context = toCollectionContext(requested)
   const { request, api } = context
   if (context.parameters.length > 0) {

@@ -10,7 +10,7 @@ import type { OperationContext, OperationResult, Perform } from '../calls/contex
 const MAX_PLACE = 1100
 
 /** Answers a GET, and says by which media types the same can be asked with QUERY; a QUERY as its GET. */
-export function withEquivalent(perform: Perform): Perform {
+export function withEquivalentGet(perform: Perform): Perform {
   return context => {
     const result = perform(context)
     if (context.method !== 'QUERY') return andThen(result, addAcceptQuery)

@@ -15,7 +15,7 @@ export interface PlainAnswer {
 }
 
 /** Converts a result to plain data. @throws HttpError 412 */
-export function toAnswer(context: CallContext, result: OperationResult): PlainAnswer {
+export function toPlainAnswer(context: CallContext, result: OperationResult): PlainAnswer {
   const { preconditions, method } = context
   const { headers, validators } = result
   const isReading = isConditional(method) && result.status === 200
