@@ -1,6 +1,6 @@
 // Field rules, row policies, filters and writes at random, followed while rights and policies change: nobody is sent an item or
 // a property that he may not read, and each board is the list.
-//   npx tsx bench/proofs/live-views.ts [--cases=10000] [--seed=7]    of which one in ten on SQLite
+//   npx tsx bench/proofs/live-views.ts [--cases=1000] [--seed=7]    of which one in ten on SQLite
 import { mock } from 'node:test'
 import { parseArgs } from 'node:util'
 import { Kysely, SqliteDialect } from 'kysely'
@@ -10,7 +10,7 @@ import { prepareSqlite, sqlStore } from '../../src/sql/index.ts'
 import { tryLive } from '../../test/live/worlds.ts'
 
 const { values } = parseArgs({
-  options: { cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '7' } },
+  options: { cases: { type: 'string', default: '1000' }, seed: { type: 'string', default: '7' } },
 })
 const [cases, seed] = [Number(values.cases), Number(values.seed)]
 let skew = 0
