@@ -94,8 +94,11 @@ describe('PostgreSQL answers by an index', () => {
   test.each(SERVER_LISTS)('%s and its total', async (_name, where, sort, slice) => {
     seen.length = 0
     const { items, total } = await store.list({ where, sort: by(sort) }, slice, 'exact')
-    const [statement] = seen.filter(each => each.sql.includes('planned'))
-    expect(seen.filter(each => each.sql.includes('planned'))).toHaveLength(1)
+    const statements = seen.filter(each => each.sql.includes('planned'))
+    // A null may stand for a value that JSON cannot say, such as infinity: then the row of the place is asked.
+    const isVague = 'key' in slice && slice.key?.includes(null) === true
+    expect(statements).toHaveLength(isVague ? 2 : 1)
+    const statement = statements.at(-1)
     expect(total).toBeGreaterThanOrEqual(items.length)
     const explained = CompiledQuery.raw(`explain (format json) ${statement?.sql}`, [
       ...(statement?.parameters ?? []),

@@ -34,13 +34,20 @@ export function typeOf(row: Readonly<Record<string, unknown>>): string {
   const type = String(row.type)
   // The statement that makes the table, if that names a collation.
   if (row.statement === null) return type
-  const own = String(row.name).replace(/\W/g, '\\$&')
-  const declared = new RegExp(
-    `[(,]\\s*["'\`[]?${own}["'\`\\]]?\\s[^,]*\\bcollate\\s+["'\`[]?(?!binary\\b)\\w`,
-    'i',
-  )
-  return TEXTS.test(type) && declared.test(String(row.statement)) ? type + COLLATED : type
+  const [, columns = ''] = String(row.statement).split(/\((.*)/s)
+  const own = columns.split(',').find(column => beginsWith(column, String(row.name)))
+  return TEXTS.test(type) && FOLDING.test(own ?? '') ? type + COLLATED : type
 }
+
+/** Whether the declaration of a column is of this name. */
+function beginsWith(column: string, name: string): boolean {
+  const unquoted = column.trimStart().replace(/^["'`[]/, '')
+  const [found, next = ''] = [unquoted.slice(0, name.length), unquoted.slice(name.length)]
+  return found.toLowerCase() === name.toLowerCase() && !/^\w/.test(next)
+}
+
+/** Names a collation that is not by code point. */
+const FOLDING = /\bcollate\s+["'`[]?(?!binary\b)\w/i
 
 const TEXTS = /CHAR|CLOB|TEXT/
 
