@@ -25,6 +25,7 @@ const RECIPES = {
   thumbnails: ['recipes.md', 'function makeThumbnails', 'api, blobs'],
   branch: ['recipes.md', 'with recursive', 'api, db'],
   presigned: ['recipes.md', 'upload_url: {', 'api'],
+  accounts: ['accounts.md', 'forgot: {', 'api, users, resets, mails, post'],
   settings: ['accounts.md', "name: 'settings'", 'api'],
   kinds: ['recipes.md', "'Name a car or a photo'", 'api'],
   full: ['hooks-and-actions.md', 'full: `$', 'api'],
@@ -123,6 +124,46 @@ test('a branch has all levels, is that of its item, and ends where a cycle begin
   expect((await send(api, 'GET', '/categories/none/branch')).status).toBe(404)
   await db.updateTable('categories').set({ parent_id: low }).where('id', '=', top).execute()
   expect(await branch(low)).toHaveLength(3)
+})
+
+test('a branch beyond the limit of its statement is refused, not cut', async () => {
+  const { api } = recipes.branch
+  const all = api.collection('categories')
+  const { id: parent_id } = await all.create({ name: 'wide' })
+  await all.create(Array.from({ length: 999 }, () => ({ name: 'leaf', parent_id })))
+  const whole = await send(api, 'GET', `/categories/${parent_id}/branch`)
+  expect([whole.status, whole.json.length]).toEqual([200, 1000])
+  await all.create({ name: 'leaf', parent_id })
+  expect((await send(api, 'GET', `/categories/${parent_id}/branch`)).status).toBe(409)
+})
+
+test('a reset ends all links of its user, and a session alone changes neither password nor email', async () => {
+  const { api, users, resets, mails, post } = recipes.accounts
+  const signUp = (email: string, password: string) => post('/users/sign_up', { email, password })
+  expect(await signUp('Bob@example.org', 'open sesame')).toBe(200)
+  expect(await signUp('bob@example.org', 'open sesame')).toBe(409)
+  const forget = async (email: string) => {
+    await post('/users/forgot', { email })
+    return mails.at(-1).token
+  }
+  const first = await forget('bob@example.org')
+  const last = await forget('BOB@example.org')
+  const reset = (token: string) => post('/users/reset', { token, password: 'close sesame' })
+  expect([await reset(first), await reset(last), await reset(last)]).toEqual([403, 200, 403])
+  const system = api.asSystem()
+  expect(await system.collection(resets).count()).toBe(0)
+  const bob = await system.collection(users).list({ email: 'bob@example.org' }).first()
+  for (const method of ['PATCH', 'PUT'])
+    expect((await send(api, method, `/users/${bob.id}`, { email: 'eve@example.org' })).status).toBe(
+      405,
+    )
+  const change = (old: string) =>
+    system.collection(users).change_password(bob.id, { old, password: 'third sesame' })
+  await expect(change('open sesame')).rejects.toMatchObject({ status: 403 })
+  expect([await change('close sesame'), await change('third sesame')]).toEqual([
+    { done: true },
+    { done: true },
+  ])
 })
 
 test('settings: a PUT of your own creates and replaces them, and no client has those of others', async () => {
