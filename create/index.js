@@ -42,6 +42,7 @@ function create() {
       },
     }),
     '.gitignore': 'node_modules\n*.db*\n',
+    '.dockerignore': 'node_modules\n.git\n.env*\n*.db*\n',
   }
   const taken = Object.keys(files).filter(name => existsSync(join(target, name)))
   if (taken.length > 0)

@@ -820,6 +820,7 @@ test(
     await run('node', ['-e', script], ROOT)
     const KINDS = { plain: [], postgres: ['--pg'], pulled: ['--from', database] }
     const common = [
+      '.dockerignore',
       '.gitignore',
       'Dockerfile',
       'README.md',
