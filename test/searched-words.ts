@@ -77,4 +77,7 @@ export const WORDS: readonly string[] = [
   ],
   ...['gzip', 'upgrade', 'roadmap', 'support', 'CRUD', 'bulk', 'populate', 'optimistic locking'],
   ...['metrics', 'time zone', 'enum', 'SSR', 'multitenant', 'signup', 'self reference'],
+  ...['logout', 'forgot password', 'reset password', 'email verification', 'permissions'],
+  ...['versioning', 'self-reference', 'hierarchy', 'tree', 'fixtures', 'signed URL'],
+  ...['localization', 'unique constraint'],
 ]
