@@ -7,7 +7,7 @@ import { createClient } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { openLine, serve } from './line.ts'
 
-const ITEMS = 100_000
+const ITEMS = 40_000
 const WRITERS = 4
 const PAGE = 100
 /** Pages that are not looked for. */

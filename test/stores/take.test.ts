@@ -201,7 +201,7 @@ test('PostgreSQL: of two processes one is killed; each mail is done, and once mo
   /** @param whenBegun runs as the process begins a mail. */
   const run = (env: object, whenBegun: (process: ReturnType<typeof spawn>) => void) => {
     const child = spawn(process.execPath, ['--import', 'tsx', file], {
-      env: { ...process.env, JOBS: address, LEASE: '8', ...env },
+      env: { ...process.env, JOBS: address, LEASE: '4', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     started.add(child)

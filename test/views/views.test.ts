@@ -915,9 +915,9 @@ test.each<[AccessRule[], string[]]>([
   expect(new Set(found).size).toBe(found.length)
 })
 
-test('200 random rules, policies and sets of requests: what is hidden changes no answer', async () => {
-  const found = await tryViews(200, clock => memoryStore({ clock }))
-  expect(found.hiding).toBeGreaterThan(130)
-  expect(found.naming).toBeGreaterThan(500)
-  expect(found.repeats).toBeGreaterThan(15)
+test('100 random rules, policies and sets of requests: what is hidden changes no answer', async () => {
+  const found = await tryViews(100, clock => memoryStore({ clock }))
+  expect(found.hiding).toBeGreaterThan(60)
+  expect(found.naming).toBeGreaterThan(200)
+  expect(found.repeats).toBeGreaterThan(5)
 })
