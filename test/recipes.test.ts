@@ -36,7 +36,7 @@ const RECIPES = {
 
 /** In place of the presigner, which is not installed here: the key is all that the tests ask of its URL. */
 const SIGN =
-  'const getSignedUrl = async (_s3: unknown, { input }: any) => "https://bucket.example/" + input.Key'
+  'const getSignedUrl = async (_s3: unknown, { input }: { input: { Key?: string } }) => "https://bucket.example/" + input.Key'
 
 /** A block's exports, of which a test uses those that it knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the blocks are programs of their own, whose types readme.test.ts checks

@@ -194,7 +194,7 @@ function toNet(changes: readonly Change[]): ReadonlyMap<Id, Net> {
 }
 
 /**
- * Finds what a stream is told; `undefined` if it must begin anew, as nobody can tell what was in the list. An item was in
+ * Finds what a stream is told; `undefined` if it must begin anew, as it is unknown what was in the list. An item was in
  * its list if it was at any time: the list may have been read then.
  */
 async function findUpdate(
@@ -206,8 +206,8 @@ async function findUpdate(
   const items: Pick<Stored, 'id' | 'item'>[] = []
   const removed: Id[] = []
   if (matches) {
-    const isUntold = (each: Item | undefined) => each !== undefined && shown.isUntold(each)
-    if ([...net.values()].some(({ befores, after }) => [after, ...befores].some(isUntold)))
+    const isUnknown = (each: Item | undefined) => each !== undefined && shown.isUnknown(each)
+    if ([...net.values()].some(({ befores, after }) => [after, ...befores].some(isUnknown)))
       return undefined
     for (const [id, { befores, after }] of net) {
       if (after && matches(after)) items.push({ id, item: after })

@@ -25,8 +25,8 @@ export interface Shown {
   print(items: readonly Pick<Stored, 'id' | 'item'>[]): Awaitable<string>
   /** Whether an item is in the list; absent where the store alone can tell, which nobody can resume: it knows no past. */
   readonly matches?: ((item: Item) => boolean) | undefined
-  /** Whether nobody can tell if the list has had an item, since a value of it cannot be read. */
-  isUntold(item: Item): boolean
+  /** Whether it is unknown if the list has had an item, since a value of it cannot be read. */
+  isUnknown(item: Item): boolean
   /** Finds which of these ids are in the list now, for a store that alone can tell. */
   find(ids: readonly Id[]): Promise<readonly Stored[]>
   /** Reads the whole list. */
@@ -67,7 +67,7 @@ export async function readShown(context: OperationContext): Promise<Shown> {
         readable.map(each => printJson(each)).join(','),
       ),
     matches: isJudged ? undefined : matcher(selection, fields),
-    isUntold: item => namesUnreadable(item, selection.where),
+    isUnknown: item => namesUnreadable(item, selection.where),
     async find(ids) {
       const one = { path: [identity.name], operator: 'in', values: ids } as const
       const where = [one, ...selection.where]

@@ -41,7 +41,7 @@ export class TransactionQueue {
     return this.#running > 0
   }
 
-  /** Whether a conflict was not long ago. */
+  /** Whether a conflict was so lately that transactions run one after another. */
   get isCalm(): boolean {
     return performance.now() < this.#calmUntil
   }

@@ -73,7 +73,7 @@ describe.each(ENDS)('in %s a %s', (database, type, readable, unreadable) => {
       const text = await answer.text()
       return {
         status: answer.status,
-        // biome-ignore lint/suspicious/noExplicitAny: the answer of a test
+        // biome-ignore lint/suspicious/noExplicitAny: an item, a list or errors, of which each test compares what it asked for
         json: (text === '' ? undefined : JSON.parse(text)) as any,
         next: /<([^>]+)>; rel="?next/.exec(answer.headers.get('link') ?? '')?.[1],
       }

@@ -389,7 +389,7 @@ export function invalidIdReason(
     (trash && id === TRASH) ||
     (search && id === SEARCH) ||
     actions.get(id)?.on === 'collection'
-  if (taken) return `${JSON.stringify(id)} is an address of its own here. Choose another id.`
+  if (taken) return `${JSON.stringify(id)} is already a path here. Choose another id.`
   if (id === '' || id === '.' || id === '..') return 'An id must not be empty, "." or ".."'
   if (id.length > 255) return 'An id must have at most 255 characters'
   return NOT_IN_SEGMENT.test(id)

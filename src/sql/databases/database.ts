@@ -288,7 +288,7 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly searchIndex?: SearchIndex | undefined
   /** The sum of numbers; where they overflow it may be an error. */
   sum(value: Fragment): Fragment
-  /** JSON, or null for a text that is none and would be an error; absent where columns hold nothing else. */
+  /** JSON, or null for a text that is not JSON, which would be an error; absent if columns hold only JSON. */
   toValidJson?(column: Fragment): Fragment
   /**
    * The start (UTC) of the day, month or year of an instant: of a date, a native time, or milliseconds since 1970.

@@ -140,7 +140,7 @@ export class Session implements StatementSession {
 
   /**
    * Runs work in a transaction of the user's program, and again after a conflict.
-   * @param work is told whether it must exclude the transactions of other processes, since there was a conflict lately.
+   * @param work gets whether it must exclude the transactions of other processes: after a conflict, for some seconds.
    */
   async transaction<T>(
     work: (runner: Runner, exclusive: boolean) => Promise<T>,

@@ -163,7 +163,7 @@ function printTime(time: number, part?: DatePart): string | null {
   return year >= 0 && year <= 9999 ? printGroupDate(time, part) : null
 }
 
-/** Reads a day, or its month or year; null for a text that is none. */
+/** Reads a day, or its month or year; null for a text that is not a date. */
 function readDay(value: unknown, part: DatePart = 'day'): string | null {
   const text = String(value)
   return isDate(text + '-01-01'.slice(DATE_ENDS[part] - 4)) ? text : null
