@@ -37,3 +37,11 @@ export function isHost(text: string): boolean {
   const parts = HOST.exec(text)
   return parts !== null && Number(parts[1] ?? 0) <= 65_535
 }
+
+/** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
+export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
+  if (path === '*' && method === 'OPTIONS') return '/'
+  if (prefix === '') return path
+  if (path === prefix) return '/'
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
+}

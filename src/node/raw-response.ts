@@ -4,11 +4,10 @@ import type { Socket } from 'node:net'
 import { HttpError, type Issue } from '../errors.ts'
 import { type HeaderList, NOSNIFF } from '../http/message.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from '../http/method-override.ts'
-import { splitTarget } from '../http/target.ts'
+import { belowPrefix, splitTarget } from '../http/target.ts'
 import { allowedMethods } from '../openapi/path-item.ts'
 import type { Dialect } from '../query.ts'
 import type { ServerRuntime } from '../server/handle.ts'
-import { belowPrefix } from '../server/request-head.ts'
 
 /** What Node's parser reports of a request that it cannot read: the bytes at hand, and where it stopped. */
 export type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }

@@ -22,7 +22,7 @@ import { admissionSteps } from './admission.ts'
 import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
 import { Health, notReady } from './health.ts'
-import { readConditions } from './prepare-operation.ts'
+import { readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 import { type AnswerRequest, compileTry } from './try-it.ts'
 

@@ -24,18 +24,22 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/calls/authorize.ts'
-import { type RequestContext, type Step, toCollectionContext } from '../operations/calls/context.ts'
+import {
+  type OperationContext,
+  type RequestContext,
+  type Step,
+  toCollectionContext,
+} from '../operations/calls/context.ts'
 import { showForm } from '../operations/programs/actions.ts'
 import { compileOperation } from '../operations/programs/compile-operation.ts'
 import { describeRoot, listBelow, listResources } from '../operations/reads/root.ts'
-import { withDryRun } from '../operations/writes/dry-run.ts'
+import { tryOut } from '../operations/writes/dry-run.ts'
 import { tidyQuery } from '../query/form-query.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readForm, readRequestBody } from './body.ts'
 import { compileFollow } from './follow-list.ts'
-import { negotiate, negotiateFormat } from './negotiate-format.ts'
-import { prepareFor, readConditions } from './prepare-operation.ts'
 import { readQueryBody } from './read-query-body.ts'
+import { negotiate, negotiateFormat, prepareFor, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 import { step, timed } from './steps.ts'
 
@@ -245,7 +249,10 @@ function operationStep(
   }
   const compile = (collection: CollectionDefinition) => {
     const operate = compileOperation(api, { ...target, collection }, operation)
-    return isSafe(method) ? operate : withDryRun(operate)
+    if (isSafe(method)) return operate
+    // `Prefer: tx=rollback` tries a write out.
+    return (context: OperationContext) =>
+      context.preferences.tx === undefined ? operate(context) : tryOut(context, operate)
   }
   const only = hasViews(api, target) ? undefined : compile(target.collection)
   /** Compiled for the first principal that sees it so. */

@@ -18,7 +18,7 @@ import {
   toCollectionContext,
 } from '../operations/calls/context.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
-import { prepareFor } from './prepare-operation.ts'
+import { prepareFor } from './request-head.ts'
 import { respond } from './respond.ts'
 import { step } from './steps.ts'
 

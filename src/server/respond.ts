@@ -27,8 +27,8 @@ import { AS_JSON, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/calls/context.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
 import type { PrintedStored } from '../store/printed.ts'
-import { negotiateError } from './negotiate-format.ts'
 import { primeStream } from './prime-stream.ts'
+import { negotiateError } from './request-head.ts'
 
 /** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {

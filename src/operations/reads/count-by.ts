@@ -17,8 +17,7 @@ import type { ParsedQuery } from '../../query.ts'
 import { type Group, MAX_KEY_LENGTH, tooGreat } from '../../store/groups.ts'
 import { comparer } from '../../store/selection.ts'
 import type { OperationContext, OperationResult } from '../calls/context.ts'
-import { prepareQuery } from './prepare-query.ts'
-import type { Readers } from './query-readers.ts'
+import { prepareQuery, type Readers } from './query.ts'
 
 /** Whether a count is one by groups. A field with the name of a sum is a filter where there is no `by`. */
 export function asksForGroups(

@@ -15,7 +15,6 @@ import type { OperationContext, OperationResult } from '../calls/context.ts'
 import { buildRowFilter } from '../calls/items.ts'
 import { authorizeInlineContents, toReadableItems } from '../calls/represent.ts'
 import { asksForGroups, compileCountBy } from './count-by.ts'
-import { withEquivalentGet } from './equivalent-get.ts'
 import { type Level, prepareIncludes, readIncluded, refuseLists } from './include.ts'
 import {
   addCountApplied,
@@ -28,8 +27,7 @@ import {
   VARY_PREFER,
   varyOf,
 } from './page.ts'
-import { prepareQuery } from './prepare-query.ts'
-import { compileReaders } from './query-readers.ts'
+import { compileReaders, prepareQuery, withEquivalentGet } from './query.ts'
 import { listReached } from './related.ts'
 
 /** Compiles `GET /<collection>`, `/search` or `/count`. */

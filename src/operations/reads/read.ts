@@ -40,7 +40,7 @@ import {
   readIncluded,
   refuseLists,
 } from './include.ts'
-import { compileReaders } from './query-readers.ts'
+import { compileReaders } from './query.ts'
 
 /** `GET /<collection>/<id>`. */
 export function read(context: OperationContext): Awaitable<OperationResult> {

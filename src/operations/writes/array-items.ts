@@ -17,7 +17,7 @@ import { VARY_PREFER } from '../reads/page.ts'
 import { toReadableAnswer } from './idempotency-key.ts'
 import { choosesId } from './input.ts'
 import { addReturnApplied } from './results.ts'
-import { type ItemIssue, type Many, WriteState } from './write-state.ts'
+import { type ItemIssue, type Many, WriteState } from './steps.ts'
 
 /** The items of an array. */
 export class ArrayItems implements Many {

@@ -16,7 +16,7 @@ import {
 } from '../../schema/blob-forms.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { printBlobAddress, printContents } from '../calls/represent.ts'
-import type { Write } from './write-state.ts'
+import type { Write } from './steps.ts'
 
 /**
  * Replaces every binary property of a body by its record. Files of a multipart body are stored already; Base64

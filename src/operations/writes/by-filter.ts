@@ -18,12 +18,11 @@ import type { OperationContext, OperationResult, Perform } from '../calls/contex
 import { copyCall } from '../calls/derive-call.ts'
 import { chooseTotalMode } from '../reads/list.ts'
 import { printPageTag, toStatedTotal, VARY_PREFER } from '../reads/page.ts'
-import { prepareQuery } from '../reads/prepare-query.ts'
-import { compileReaders } from '../reads/query-readers.ts'
+import { compileReaders, prepareQuery } from '../reads/query.ts'
 import { listFiles } from './blob-inputs.ts'
 import { requireBody, requireMergePatch, withBodyIssues } from './input.ts'
 import { compileWrites } from './plan.ts'
-import { type ItemIssue, type Many, WriteState } from './write-state.ts'
+import { type ItemIssue, type Many, WriteState } from './steps.ts'
 
 /** Compiles `PATCH /<collection>` or `DELETE`. Its filters are those of the list. */
 export function compileByFilter(

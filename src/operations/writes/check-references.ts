@@ -10,9 +10,8 @@ import { MAX_SET } from '../../store/writes.ts'
 import { isKnown } from '../calls/authorize.ts'
 import { findVisible } from '../calls/items.ts'
 import { throwLocated } from './many.ts'
-import { runSteps, type WriteStep } from './steps.ts'
+import { type ItemIssue, runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 import { runAtomically } from './store-item.ts'
-import type { ItemIssue, Write, WriteState } from './write-state.ts'
 
 /** Fills in the parent that the path names, and normalizes all references. @throws HttpError 400 for another parent. */
 export function fillParents({ call, parent, candidate }: Write<'candidate'>): Item {

@@ -51,12 +51,6 @@ function cannotRollBack(reason: string): HttpError {
   return new HttpError(400, [{ message, field: 'prefer', type: 'no_dry_run' }])
 }
 
-/** Lets a write be tried by `Prefer: tx=rollback`: nothing of it is kept. */
-export function withDryRun(perform: Perform): Perform {
-  return context =>
-    context.preferences.tx === undefined ? perform(context) : tryOut(context, perform)
-}
-
 /** Does a write and undoes it: it is answered as if it were done, without what names the item. */
 export async function tryOut(
   context: OperationContext,

@@ -7,7 +7,7 @@ import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { mayChange, offers, requirePrincipal } from '../calls/authorize.ts'
 import type { DecodedBody } from '../calls/decoded-body.ts'
 import { notFound } from '../calls/items.ts'
-import type { Write } from './write-state.ts'
+import type { Write } from './steps.ts'
 
 /**
  * Puts the values of read-only properties into a new item, before it is checked. A program may give them.

@@ -10,8 +10,8 @@ import { MAX_SET } from '../../store/writes.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { findAllDoomed, findDoomed, nameItemsOf } from './find-doomed.ts'
 import { toWriteOptions } from './idempotency-key.ts'
+import type { Doomed, Write } from './steps.ts'
 import { Contested } from './store-item.ts'
-import type { Doomed, Write } from './write-state.ts'
 
 /**
  * Deletes them.

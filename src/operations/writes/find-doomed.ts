@@ -11,7 +11,7 @@ import { MAX_SET } from '../../store/writes.ts'
 import { isKnown } from '../calls/authorize.ts'
 import type { OperationContext } from '../calls/context.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
-import type { Doomed, Write } from './write-state.ts'
+import type { Doomed, Write } from './steps.ts'
 
 /** The maximum of items that are deleted with others. */
 const MAX_CASCADE = 10_000

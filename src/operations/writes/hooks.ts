@@ -21,9 +21,8 @@ import { type HookValues, runAfter, runAfterWithin, runBefore } from '../calls/r
 import { runInTransaction } from '../calls/run-transaction.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { toChanges } from './enforce-field-roles.ts'
-import { runSteps, type WriteStep } from './steps.ts'
+import { runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 import { Contested } from './store-item.ts'
-import type { Write, WriteState } from './write-state.ts'
 
 /** Runs the `before` hooks on checked values. */
 export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {

@@ -22,8 +22,7 @@ import {
   buildCreatedResult,
   buildDeletedResult,
 } from './results.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write-state.ts'
+import { runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 
 /** What a write has done to its item. */
 type Outcome = 'created' | 'changed' | 'deleted'

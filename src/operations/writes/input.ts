@@ -31,8 +31,7 @@ import { moveNulls } from './blob-inputs.ts'
 import { normalizeReferences } from './check-references.ts'
 import { findNamedProperty, immutableField, listNamed } from './enforce-field-roles.ts'
 import { completeUnchanged } from './idempotency-key.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write-state.ts'
+import { runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 
 /** Returns the decoded body. @throws HttpError 400 where it is missing. */
 export function requireBody({ call: { body } }: Write): Json {

@@ -10,10 +10,9 @@ import * as around from './hooks.ts'
 import * as input from './input.ts'
 import * as several from './many.ts'
 import * as conditions from './preconditions.ts'
-import type { Steps } from './steps.ts'
+import type { FieldName, Steps } from './steps.ts'
 import * as store from './store-item.ts'
 import { storeAll } from './store-many.ts'
-import type { FieldName } from './write-state.ts'
 
 /** Whether hooks run once the write is committed. In one transaction with it they are run there. */
 export function runsAfter(

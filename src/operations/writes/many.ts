@@ -6,8 +6,7 @@ import { AnyHttpError, HttpError, MAX_ISSUES } from '../../errors.ts'
 import { KeptError } from '../../store/errors.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationResult } from '../calls/context.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import type { ItemIssue, Many, WriteState } from './write-state.ts'
+import { type ItemIssue, type Many, runSteps, type WriteState, type WriteStep } from './steps.ts'
 
 /** @throws TypeError for the write of one item: no plan of one has such a step. */
 export function manyOf({ many }: Pick<WriteState, 'many'>): Many {

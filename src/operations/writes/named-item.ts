@@ -7,8 +7,7 @@ import { authorize } from '../calls/authorize.ts'
 import type { OperationContext } from '../calls/context.ts'
 import { buildReachFilters } from '../calls/items.ts'
 import { createUnlessTaken } from './preconditions.ts'
-import type { WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write-state.ts'
+import type { Write, WriteState, WriteStep } from './steps.ts'
 
 /** The values of a unique set: a filter for each of its properties. */
 export type Key = readonly ValueFilter[]

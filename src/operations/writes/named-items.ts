@@ -15,8 +15,7 @@ import type { OperationContext } from '../calls/context.ts'
 import { buildReachFilters } from '../calls/items.ts'
 import { manyOf } from './many.ts'
 import { MAX_ATTEMPTS } from './preconditions.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import type { WriteState } from './write-state.ts'
+import { runSteps, type WriteState, type WriteStep } from './steps.ts'
 
 /** The dotted paths of a unique set. */
 export type KeyNames = readonly string[]

@@ -26,11 +26,10 @@ import { findNamed, retryIfNamed } from './named-item.ts'
 import { retryIfAnyTaken } from './named-items.ts'
 import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
-import { runSteps, Steps } from './steps.ts'
+import { type Many, runSteps, Steps, type Write, WriteState } from './steps.ts'
 import * as store from './store-item.ts'
 import * as storing from './store-many.ts'
 import { refuseDeleted } from './trash.ts'
-import { type Many, type Write, WriteState } from './write-state.ts'
 
 /** `POST /<collection>`. `If-None-Match: *` asks for what it does anyway. */
 export function planCreate(collection: CollectionDefinition): Steps<'result'> {

@@ -14,8 +14,7 @@ import type { OperationContext } from '../calls/context.ts'
 import { findItem, isVisible, notFound, requireParent } from '../calls/items.ts'
 import { toProgramItem } from '../calls/program-items.ts'
 import { protectResult } from '../calls/protect.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import type { Write, WriteState } from './write-state.ts'
+import { runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 
 /** @throws HttpError 404 where the parent that the path names does not exist. */
 export function requireParentOfPath({ call, transaction }: Write): Awaitable<void> {

@@ -13,7 +13,7 @@ import type { OperationContext, OperationResult, WriteResponse } from '../calls/
 import { representChanged } from '../calls/represent.ts'
 import { VARY_PREFER } from '../reads/page.ts'
 import { itemValidators } from '../reads/read.ts'
-import type { Write } from './write-state.ts'
+import type { Write } from './steps.ts'
 
 /** Decides what a change is answered with; a redirect leads to the item, of an action to its collection. */
 export function chooseWriteResponse(context: OperationContext): WriteResponse {

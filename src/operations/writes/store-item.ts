@@ -5,8 +5,7 @@ import { copyCall } from '../calls/derive-call.ts'
 import { runInTransaction } from '../calls/run-transaction.ts'
 import { keepAnswer, toWriteOptions } from './idempotency-key.ts'
 import { listStored } from './many.ts'
-import { runSteps, type WriteStep } from './steps.ts'
-import { type Write, WriteState } from './write-state.ts'
+import { runSteps, type Write, WriteState, type WriteStep } from './steps.ts'
 
 export function storeNew(write: Write<'values'>): Awaitable<Stored> {
   const written = write.store.write([{ create: write.values }], toWriteOptions(write, 'created'))

@@ -6,7 +6,7 @@ import { MAX_SET } from '../../store/writes.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { conflictOf, deleteAllDoomed } from './enforce-references.ts'
 import { locateError, manyOf } from './many.ts'
-import type { WriteState } from './write-state.ts'
+import type { WriteState } from './steps.ts'
 
 /**
  * Stores all items that are not stored yet. One that fails behind another undoes the transaction, even if that goes on.

@@ -25,9 +25,8 @@ import { claimKey, toWriteOptions } from './idempotency-key.ts'
 import { runsAfter } from './item-steps.ts'
 import * as conditions from './preconditions.ts'
 import * as results from './results.ts'
-import { Steps } from './steps.ts'
+import { Steps, type Write, WriteState } from './steps.ts'
 import { Contested, runAtomically } from './store-item.ts'
-import { type Write, WriteState } from './write-state.ts'
 
 /** Compiles `POST /<collection>/<id>/restore`. @param deleted the collection of the items in the trash. */
 export function compileRestore(deleted: CollectionDefinition): Perform {

@@ -16,7 +16,7 @@ import { ArrayItems } from './array-items.ts'
 import { choosesId } from './input.ts'
 import { findByKeys, type ItemKey, type KeyNames, readKey } from './named-items.ts'
 import { planUpsertMany, toPerformMany } from './plan.ts'
-import { type ItemIssue, WriteState } from './write-state.ts'
+import { type ItemIssue, WriteState } from './steps.ts'
 
 /** What happens to the items that exist. */
 export const RESOLUTIONS = ['merge-duplicates', 'ignore-duplicates'] as const
@@ -32,11 +32,6 @@ export function listProgramKeys(collection: CollectionDefinition): readonly KeyN
   const { keys, shape } = collection
   if (!takesArrays(collection.store)) return []
   return choosesId(collection) ? [[shape.identity.name], ...keys] : keys
-}
-
-/** Whether a POST asks for an upsert. */
-export function asksForUpsert({ parameters, preferences }: OperationContext): boolean {
-  return preferences.resolution !== undefined || parameters.some(({ name }) => name === ON_CONFLICT)
 }
 
 /** Reads what a POST asks for. @throws HttpError 400, because creating the items instead would be dangerous. */

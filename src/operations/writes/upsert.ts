@@ -14,10 +14,10 @@ import type { DecodedBody } from '../calls/decoded-body.ts'
 import { copyCall } from '../calls/derive-call.ts'
 import { parameter } from '../calls/program-filters.ts'
 import { runErrorHooks } from '../calls/run-hooks.ts'
-import { compileReaders } from '../reads/query-readers.ts'
+import { compileReaders } from '../reads/query.ts'
 import type { Key } from './named-item.ts'
 import { planUpsert } from './plan.ts'
-import { WriteState } from './write-state.ts'
+import { WriteState } from './steps.ts'
 
 /** Compiles `PUT /<collection>?plate=AB-123`. */
 export function compileUpsert(api: ApiDefinition, collection: CollectionDefinition): Perform {

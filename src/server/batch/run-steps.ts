@@ -17,7 +17,7 @@ import { requireRollback, rollBack } from '../../operations/writes/dry-run.ts'
 import type { Id } from '../../store/store.ts'
 import { InnerRequest } from '../inner-request.ts'
 import { type PlainAnswer, toPlainAnswer } from '../plain-answer.ts'
-import { readOperationHead } from '../prepare-operation.ts'
+import { readOperationHead } from '../request-head.ts'
 import {
   addStep,
   fillBody,

@@ -1,4 +1,5 @@
 // An api made ready to answer: its compiled endpoints behind a node:http listener and a `fetch` function.
+import { belowPrefix } from '../../http/target.ts'
 import { createWorkload } from '../../http/timeouts.ts'
 import { buildRouter } from '../../model/compile/routes.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
@@ -9,7 +10,6 @@ import { compileBatches } from '../batch/batch.ts'
 import { compileDocuments } from '../documents.ts'
 import { compileEndpoints, compileNotFound } from '../endpoint.ts'
 import { answer, type ServerRuntime } from '../handle.ts'
-import { belowPrefix } from '../request-head.ts'
 import type { AnswerRequest } from '../try-it.ts'
 import { type Fetch, fetchHandler } from './fetch-handler.ts'
 import { type Handler, nodeHandler } from './node-handler.ts'

@@ -1,7 +1,10 @@
-// The readers of a collection's queries. They know the collections around it as the client sees them: relations that some
-// principals lack have readers of their own, so that an error names none of them.
+// The query of a list, a search or a count: what reads it, what comes before the store, and its equivalent GET.
+// The readers know the collections around theirs as the client sees them: relations that some principals lack have readers
+// of their own, so that an error names none of them.
 
 import { memoize } from '../../base/memoize.ts'
+import { type Awaitable, andThen } from '../../base/values.ts'
+import type { HeaderList } from '../../http/message.ts'
 import { CollectionScope, operationOf } from '../../model/compile/relations.ts'
 import type {
   ApiDefinition,
@@ -9,9 +12,13 @@ import type {
   RelationDefinition,
 } from '../../model/types/definition.ts'
 import { compileListReader, type ListReader } from '../../pagination/list-reader.ts'
+import { QUERY_TYPES } from '../../query/body.ts'
 import type { QueryScope } from '../../query/relation.ts'
-import { compileQueryReader, type QueryReader } from '../../query.ts'
-import type { OperationContext } from '../calls/context.ts'
+import { compileQueryReader, type ParsedQuery, type QueryReader } from '../../query.ts'
+import type { OperationContext, OperationResult, Perform } from '../calls/context.ts'
+import { buildReachFilters, requireParent } from '../calls/items.ts'
+import { runBefore } from '../calls/run-hooks.ts'
+import { resolveRelated } from './related.ts'
 
 export interface Readers {
   readonly list: ListReader
@@ -117,4 +124,63 @@ function buildReaders(
     filters: compileQueryReader({ ...options, ...(asSearch && { search }) }),
     scope,
   }
+}
+
+/** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
+export function prepareQuery(
+  context: OperationContext,
+  query: ParsedQuery,
+): Awaitable<ParsedQuery> {
+  const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
+  return andThen(admitted, () => {
+    const scope = buildReachFilters(context)
+    if (query.related)
+      return andThen(resolveRelated(context, query.related), related => ({
+        ...query,
+        where: [...scope, ...query.where, ...related],
+      }))
+    return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
+  })
+}
+
+// A QUERY has an equivalent GET (RFC 10008 §2.4): `Location` names it, and its links are those of that GET.
+
+/** What a link may add to the address of its list: a place. */
+const MAX_PLACE = 1100
+
+/** Answers a GET, and says by which media types the same can be asked with QUERY; a QUERY as its GET. */
+export function withEquivalentGet(perform: Perform): Perform {
+  return context => {
+    const result = perform(context)
+    if (context.method !== 'QUERY') return andThen(result, addAcceptQuery)
+    return andThen(andThen(result, addAcceptQuery), done => addEquivalent(context, done))
+  }
+}
+
+function addAcceptQuery(result: OperationResult): OperationResult {
+  result.headers.push('Accept-Query', QUERY_TYPES)
+  return result
+}
+
+/** An address that is too long is not named, nor is a link that would be one: its page is asked for by `offset`. */
+function addEquivalent(context: OperationContext, result: OperationResult): OperationResult {
+  const { target, parameters, api } = context
+  const query = parameters.map(({ raw }) => raw).join('&')
+  const href = `${context.hrefAsRequested(target)}${query === '' ? '' : `?${query}`}`
+  const isLinkable = href.length + MAX_PLACE <= api.limits.target
+  const headers = isLinkable ? result.headers : withoutLinks(result.headers)
+  if (href.length <= api.limits.target) headers.push('Location', href)
+  return { ...result, headers, vary: addContentType(result.vary ?? NOTHING) }
+}
+
+const NOTHING: readonly string[] = []
+
+/** Adds to a list that is always the same one, as `Vary` is printed once for each. */
+const addContentType = memoize((vary: readonly string[]): readonly string[] => [
+  ...vary,
+  'Content-Type',
+])
+
+function withoutLinks(headers: HeaderList): HeaderList {
+  return headers.filter((_, at) => headers[at - (at % 2)] !== 'Link')
 }
