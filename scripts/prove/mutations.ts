@@ -23,7 +23,6 @@ const FILTERS = 'src/query/filters.ts'
 const BOUNDS = 'src/query/list-parameters.ts'
 const PAGES = 'src/pagination.ts'
 const LIST = 'src/operations/reads/list.ts'
-const READ = 'src/operations/reads/read.ts'
 const ROLES = 'src/operations/writes/enforce-field-roles.ts'
 const ENDPOINT = 'src/server/endpoint.ts'
 const RESPOND = 'src/server/respond.ts'
@@ -264,7 +263,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     ['tags.map(({ weak, opaque }) => ({ weak, opaque: parseVersionTag(opaque) }))', 'tags'],
     [`return \`\${version}.\${variant}\``, 'return version'],
   ),
-  '`Last-Modified`': breaking(READ, [
+  '`Last-Modified`': breaking('src/operations/calls/represent.ts', [
     'updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined',
     'updatedAt',
   ]),
@@ -313,7 +312,10 @@ export const MUTATIONS: Readonly<Record<string, readonly Mutation[]>> = {
     `return { [\`\${name}_url\`]: record && url`,
     `return { [\`\${name}_link\`]: record && url`,
   ]),
-  '`suppress_error_codes` with a byte range': breaking(READ, ['    !suppressed &&\n', '']),
+  '`suppress_error_codes` with a byte range': breaking('src/operations/reads/read.ts', [
+    '    !suppressed &&\n',
+    '',
+  ]),
   'addresses in answers': breaking('src/operations/calls/context.ts', [
     `return this.extension === undefined ? href : \`\${href}.\${this.extension}\``,
     'return href',

@@ -1,15 +1,17 @@
-// Items as they are answered: their contents as addresses, inline where they are small or requested.
+// Items as they are answered: their contents as addresses, inline where they are small or requested; and their validators.
 
 import { type Path, picker } from '../../base/paths.ts'
 import { type Awaitable, andThen, type Item, omit } from '../../base/values.ts'
 import { readContent } from '../../blobs/read-content.ts'
 import { HttpError } from '../../errors.ts'
 import type { Representation } from '../../formats/format.ts'
+import { hashTexts, itemTag, type Validators } from '../../http/conditional.ts'
 import { DOWNLOAD } from '../../model/compile/routes.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import { type BlobRecord, findBlobRecord, listBlobFields } from '../../schema/blob.ts'
 import { printBlob } from '../../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../../schema/fields.ts'
+import type { PrintedStored } from '../../store/printed.ts'
 import type { Stored } from '../../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
@@ -187,3 +189,33 @@ export function selectReadableFields(
 ): Fields {
   return fields ? selectFields(selectableFields, fields) : readableFields
 }
+
+/** Builds the validators of an item: of its version, its format and the selected fields. */
+export function itemValidators(
+  stored: PrintedStored,
+  variant: string,
+  fields?: readonly Path[],
+): Validators {
+  return {
+    tag: itemTag(stored.version, selectedVariant(variant, fields)),
+    lastModified: lastModifiedOf(stored),
+  }
+}
+
+/** Tells the entity tags of selected fields from that of the whole item. */
+export function selectedVariant(variant: string, fields: readonly Path[] | undefined): string {
+  return fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
+}
+
+/** How long after a change its date is withheld, in milliseconds: another server's clock may be that late. */
+const WITHHELD_MS = 2000
+
+/** Returns the date for `Last-Modified`; none soon after the change, which another may follow in its second (RFC 9110 §8.8.2.2). */
+export function lastModifiedOf({ updatedAt, printed }: Dated): number | undefined {
+  if (updatedAt === undefined) return undefined
+  // One that was sent has been late enough before.
+  if (printed?.lastModified !== undefined) return updatedAt
+  return updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined
+}
+
+type Dated = Pick<PrintedStored, 'updatedAt' | 'printed'>

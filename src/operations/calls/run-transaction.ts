@@ -63,7 +63,8 @@ export function runInTransaction<R>(
   const { runtime, target, request } = context
   const { version, collection: own } = target
   const scope = { runtime, version, own, transaction: outer, request, signal: request.signal }
-  const claim = outer ? undefined : findClaim(context)
+  const isKeyed = !outer && context.idempotencyKey !== undefined
+  const claim = isKeyed ? findClaim(context) : undefined
   return claim ? claim.pause(() => transact(scope, work)) : transact(scope, work)
 }
 

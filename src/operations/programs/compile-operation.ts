@@ -1,5 +1,7 @@
 // The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
 
+import { memoize } from '../../base/memoize.ts'
+import { Remembered } from '../../base/remembered.ts'
 import { freezeDeep } from '../../base/values.ts'
 import { RESTORE } from '../../model/compile/compile-trash.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
@@ -65,6 +67,14 @@ export function compileOperation(
   const operate = hasAfter || hasError ? withHooks(perform, hasAfter) : perform
   return withHiddenIssues(collection, operate)
 }
+
+/**
+ * The compiled operations of a collection as somebody sees it, by their names: of steps of batches and of calls in process.
+ * They live as long as their collection, which declares how many there are.
+ */
+export const compiledOperations = memoize((_api: ApiDefinition) =>
+  memoize((_collection: CollectionDefinition) => new Remembered<Perform>(1000, 1000)),
+)
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
 

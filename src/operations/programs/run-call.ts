@@ -29,7 +29,7 @@ import type { SharedWithProgram } from '../calls/derive-call.ts'
 import { noteCallError } from '../calls/inner-errors.ts'
 import { requireOutside } from '../calls/work-context.ts'
 import { tryOut } from '../writes/dry-run.ts'
-import { compileOperation } from './compile-operation.ts'
+import { compiledOperations, compileOperation } from './compile-operation.ts'
 
 /** What a program calls. */
 export interface Call {
@@ -154,7 +154,12 @@ export async function runCall(
   signal.throwIfAborted()
   let failure: unknown
   try {
-    const operate = compileOperation(runtime.api, target, operation, perform)
+    const { api } = runtime
+    const operate = perform
+      ? compileOperation(api, target, operation, perform)
+      : compiledOperations(api)(collection).get(operation, () =>
+          compileOperation(api, target, operation),
+        )
     if (options?.dryRun && transaction)
       throw new TypeError(`${collection.name}: a dry run is no part of a transaction`)
     const result = await (options?.dryRun ? tryOut(context, operate) : operate(context))

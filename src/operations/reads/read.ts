@@ -1,4 +1,4 @@
-// read and download (specification, "Resource operations"), and the validators of an item.
+// read and download (specification, "Resource operations").
 
 import type { Path } from '../../base/paths.ts'
 import { type Awaitable, andThen } from '../../base/values.ts'
@@ -7,13 +7,7 @@ import { readContent } from '../../blobs/read-content.ts'
 import { HttpError, type Issue, throwIfAny } from '../../errors.ts'
 import { NestedOne } from '../../formats/nested.ts'
 import { type ByteRange, parseByteRange, printByteContentRange } from '../../http/byte-range.ts'
-import {
-  evaluate,
-  hashTexts,
-  itemTag,
-  rangeHolds,
-  type Validators,
-} from '../../http/conditional.ts'
+import { evaluate, hashTexts, itemTag, rangeHolds } from '../../http/conditional.ts'
 import { printDisposition } from '../../http/content-disposition.ts'
 import type { HeaderList } from '../../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../../http/method-override.ts'
@@ -22,14 +16,16 @@ import { INCLUDE, printInclude } from '../../query/include.ts'
 import { type RequestedParts, readSelected, takesInclude } from '../../query/selected.ts'
 import { CACHE_BUSTER } from '../../query.ts'
 import { type BlobRecord, findBlobRecord } from '../../schema/blob.ts'
-import type { PrintedStored } from '../../store/printed.ts'
 import type { Stored } from '../../store/store.ts'
 import type { OperationContext, OperationResult } from '../calls/context.ts'
 import { requireItem } from '../calls/items.ts'
 import {
   authorizeInlineContents,
+  itemValidators,
+  lastModifiedOf,
   representItem,
   requireInlineLimit,
+  selectedVariant,
   selectReadableFields,
 } from '../calls/represent.ts'
 import { runBefore } from '../calls/run-hooks.ts'
@@ -113,35 +109,6 @@ async function buildNestedResult(
   const validators = { tag: itemTag(stored.version, variant) }
   return { status: 200, headers: [], representation, validators, stored }
 }
-
-/** Builds the validators of an item: of its version, its format and the selected fields. */
-export function itemValidators(
-  stored: PrintedStored,
-  variant: string,
-  fields?: readonly Path[],
-): Validators {
-  return {
-    tag: itemTag(stored.version, selectedVariant(variant, fields)),
-    lastModified: lastModifiedOf(stored),
-  }
-}
-
-function selectedVariant(variant: string, fields: readonly Path[] | undefined): string {
-  return fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
-}
-
-/** How long after a change its date is withheld, in milliseconds: another server's clock may be that late. */
-const WITHHELD_MS = 2000
-
-/** Returns the date for `Last-Modified`; none soon after the change, which another may follow in its second (RFC 9110 §8.8.2.2). */
-function lastModifiedOf({ updatedAt, printed }: Dated): number | undefined {
-  if (updatedAt === undefined) return undefined
-  // One that was sent has been late enough before.
-  if (printed?.lastModified !== undefined) return updatedAt
-  return updatedAt + WITHHELD_MS <= Date.now() ? updatedAt : undefined
-}
-
-type Dated = Pick<PrintedStored, 'updatedAt' | 'printed'>
 
 /** Headers of every download: a browser must not run what was uploaded, nor guess its type. */
 const INERT: HeaderList = [

@@ -10,9 +10,8 @@ import { UPSERT } from '../../model/compile/unique-keys.ts'
 import type { Stored } from '../../store/store.ts'
 import { offers } from '../calls/authorize.ts'
 import type { OperationContext, OperationResult, WriteResponse } from '../calls/context.ts'
-import { representChanged } from '../calls/represent.ts'
+import { itemValidators, representChanged } from '../calls/represent.ts'
 import { VARY_PREFER } from '../reads/page.ts'
-import { itemValidators } from '../reads/read.ts'
 import type { Write } from './steps.ts'
 
 /** Decides what a change is answered with; a redirect leads to the item, of an action to its collection. */

@@ -1,22 +1,30 @@
 // The steps of a batch, each as an ordinary request one floor below its endpoint, in one transaction.
 
+import type { Json } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
+import { evaluateRead } from '../../http/conditional.ts'
+import { getHeader } from '../../http/message.ts'
+import { isConditional } from '../../http/methods.ts'
 import { AS_JSON } from '../../negotiate.ts'
 import { authorize } from '../../operations/calls/authorize.ts'
 import type {
+  CallContext,
   CollectionContext,
   OperationContext,
+  OperationResult,
   RequestContext,
 } from '../../operations/calls/context.ts'
 import { deriveRequest } from '../../operations/calls/derive-call.ts'
 import { toOperationError, toOuterError } from '../../operations/calls/inner-errors.ts'
 import { runInTransaction } from '../../operations/calls/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
-import { compileOperation } from '../../operations/programs/compile-operation.ts'
+import {
+  compiledOperations,
+  compileOperation,
+} from '../../operations/programs/compile-operation.ts'
 import { requireRollback, rollBack } from '../../operations/writes/dry-run.ts'
 import type { Id } from '../../store/store.ts'
 import { InnerRequest } from '../inner-request.ts'
-import { type PlainAnswer, toPlainAnswer } from '../plain-answer.ts'
 import { readOperationHead } from '../request-head.ts'
 import {
   addStep,
@@ -28,6 +36,14 @@ import {
   type ParsedStep,
   withStep,
 } from './parse-steps.ts'
+
+/** The answer to a step, without what HTTP alone has. */
+interface PlainAnswer {
+  readonly status: number
+  readonly location?: string
+  readonly etag?: string
+  readonly body?: Json
+}
 
 /** What is known of a step that is done: of one that only reads nothing is kept. */
 export type DoneStep = PlainAnswer & {
@@ -144,7 +160,9 @@ async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneSte
   readOperationHead(context)
   // There is no redirect to follow.
   if (context.writeResponse === 'redirect') context.writeResponse = 'representation'
-  const operate = compileOperation(batch.api, seen, operation)
+  const operate = compiledOperations(batch.api)(seen.collection).get(operation, () =>
+    compileOperation(batch.api, seen, operation),
+  )
   try {
     const result = await operate(context)
     // So that the error names this step.
@@ -155,5 +173,33 @@ async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneSte
     throw toOperationError(context, error)
   } finally {
     await context.discardUploads()
+  }
+}
+
+/** Converts a result to plain data. @throws HttpError 412 */
+function toPlainAnswer(context: CallContext, result: OperationResult): PlainAnswer {
+  const { preconditions, method } = context
+  const { headers, validators } = result
+  const isReading = isConditional(method) && result.status === 200
+  const unmodified = isReading && evaluateRead(preconditions, method, validators)
+  const location = getHeader(headers, 'Location')
+  const body = unmodified ? undefined : toBody(result)
+  return {
+    status: unmodified ? 304 : result.status,
+    ...(location !== undefined && { location }),
+    ...(validators?.tag !== undefined && { etag: `"${validators.tag}"` }),
+    ...(body !== undefined && { body }),
+  }
+}
+
+function toBody({ representation }: OperationResult): Json | undefined {
+  switch (representation?.kind) {
+    case 'item':
+    case 'document':
+      return representation.data
+    case 'list':
+      return [...representation.data]
+    default:
+      return undefined
   }
 }
