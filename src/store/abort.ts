@@ -1,36 +1,54 @@
-// Waits for signals: however many calls share one, it has one listener.
+// Ends work early: with the call that it is part of, or when its time is over.
 
 import type { StoreOptions } from './store.ts'
+import { isAborted, unwatch, type WatchedCall, watch } from './watch.ts'
 
-/** The callbacks of a signal that somebody waits for. */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>()
+/** Options of calls that end with another call, or when their time is over. Most end without a signal: it is made when it is read. */
+export class LimitedOptions implements StoreOptions {
+  readonly #outer: StoreOptions
+  readonly #watched: WatchedCall
+  #controller: AbortController | undefined
+  /** Why they have ended, in an object: any value may be a reason. */
+  #end: { readonly reason: unknown } | undefined
 
-/**
- * Calls back when the signal is aborted, at once if it is already.
- * @returns a function that stops this.
- */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  if (signal.aborted) {
-    callback()
-    return () => {}
+  /**
+   * @param time in milliseconds.
+   * @param expire gives the reason when the time is over.
+   */
+  constructor(outer: StoreOptions, time: number, expire: () => Error) {
+    this.#outer = outer
+    this.#watched = watch(outer, time, () => {
+      if (!this.aborted) this.#abort(expire())
+    })
   }
-  const callbacks = waiting.get(signal) ?? listen(signal)
-  // The same function may be given twice.
-  const call = () => callback()
-  callbacks.add(call)
-  return () => {
-    callbacks.delete(call)
-  }
-}
 
-function listen(signal: AbortSignal): Set<() => void> {
-  const callbacks = new Set<() => void>()
-  waiting.set(signal, callbacks)
-  const abort = () => {
-    for (const call of callbacks) call()
+  get aborted(): boolean {
+    if (!this.#end && isAborted(this.#outer)) this.#follow()
+    return this.#end !== undefined
   }
-  signal.addEventListener('abort', abort, { once: true })
-  return callbacks
+
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    const { signal } = this.#outer
+    this.#controller = new AbortController()
+    if (this.aborted) this.#controller.abort(this.#end?.reason)
+    // Not by `AbortSignal.any`: Node 20 keeps what depends on a signal for as long as that lives.
+    else signal?.addEventListener('abort', this.#follow, { once: true })
+    return this.#controller.signal
+  }
+
+  /** Follows the outer call no longer. */
+  release(): void {
+    unwatch(this.#watched)
+    if (this.#controller) this.#outer.signal?.removeEventListener('abort', this.#follow)
+  }
+
+  readonly #follow = (): void => this.#abort(this.#outer.signal?.reason)
+
+  #abort(reason: unknown): void {
+    this.#end ??= { reason }
+    this.#controller?.abort(reason)
+  }
 }
 
 /** One signal for all. */
@@ -42,12 +60,12 @@ export function neverAborted(): AbortSignal {
   return never
 }
 
-/** Waits for a result, but no longer than until the signal is aborted: then throws its reason. */
+/** Waits for a result, but no longer than until the work is aborted: then throws its reason, and drops a result. */
 export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}): Promise<T> {
-  const { signal } = options
-  if (!signal) return result
   return new Promise((resolve, reject) => {
-    const stop = onAbort(signal, () => reject(signal.reason))
-    result.then(resolve, reject).finally(stop)
+    const watched = watch(options, undefined, () => reject(options.signal?.reason))
+    const settle = (value: T) =>
+      isAborted(options) ? reject(options.signal?.reason) : resolve(value)
+    result.then(settle, reject).then(() => unwatch(watched))
   })
 }

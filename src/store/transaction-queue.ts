@@ -1,9 +1,9 @@
 // The queue of the transactions of a database: a few run at a time, and before each the event loop turns, so that
 // other requests are served in between.
 import { takeTurn, waitForPass } from '../base/turns.ts'
-import { onAbort } from './abort.ts'
 import { publishWait } from './events.ts'
 import { type StoreOptions, throwIfAborted } from './store.ts'
+import { unwatch, watch } from './watch.ts'
 
 /** For how long after a conflict transactions run one after another, in milliseconds: the next ones might meet too. */
 const CALM_MS = 1000
@@ -95,21 +95,21 @@ export class TransactionQueue {
     this.#isExclusive = exclusive
   }
 
-  #wait({ signal }: StoreOptions, exclusive: boolean): Promise<void> {
+  #wait(options: StoreOptions, exclusive: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-        reject(signal?.reason)
+        reject(options.signal?.reason)
         this.#startNext()
       }
       const waiting: Waiting = {
         exclusive,
         start() {
-          stop?.()
+          unwatch(watched)
           resolve()
         },
       }
-      const stop = signal && onAbort(signal, leave)
+      const watched = watch(options, undefined, leave)
       const first = exclusive ? this.#waiting.findIndex(each => !each.exclusive) : -1
       this.#waiting.splice(first < 0 ? this.#waiting.length : first, 0, waiting)
     })

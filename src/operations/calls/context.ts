@@ -64,7 +64,7 @@ export interface CallScope extends CallOptions {
   /** The transaction that the calls are part of. */
   readonly transaction?: RunningTransaction | undefined
   /** The request whose hook or action calls: it ends with the time of its transaction. */
-  readonly request?: Pick<ReceivedRequest, 'abort'> | undefined
+  readonly request?: Pick<ReceivedRequest, 'abort' | 'signal' | 'aborted'> | undefined
   /** Whether the calls skip row policies and owners: those of `asSystem()`. */
   readonly system?: boolean | undefined
   /** Whether what the calls give may reach a client: those of an action, and of the hooks of a request. */

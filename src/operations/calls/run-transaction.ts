@@ -4,10 +4,10 @@ import { unavailable } from '../../http/timeouts.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { OwnTransaction, TransactionOptions } from '../../model/types/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../../options.ts'
-import { onAbort } from '../../store/abort.ts'
+import { LimitedOptions } from '../../store/abort.ts'
 import { UnknownOutcomeError } from '../../store/errors.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
 import type { CallScope, OperationContext } from './context.ts'
 import { findClaim } from './live-claims.ts'
 import { createFindSql } from './program-sql.ts'
@@ -62,7 +62,7 @@ export function runInTransaction<R>(
 ): Promise<R> {
   const { runtime, target, request } = context
   const { version, collection: own } = target
-  const scope = { runtime, version, own, transaction: outer, request, signal: request.signal }
+  const scope = { runtime, version, own, transaction: outer, request }
   const isKeyed = !outer && context.idempotencyKey !== undefined
   const claim = isKeyed ? findClaim(context) : undefined
   return claim ? claim.pause(() => transact(scope, work)) : transact(scope, work)
@@ -72,26 +72,24 @@ async function transact<R>(
   scope: Omit<CallScope, 'base'>,
   work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
-  const { runtime, request, signal: outer, transaction } = scope
+  const { runtime, request, signal, transaction } = scope
   if (transaction) return work(transaction)
   const stores = findStores(scope)
   const first = stores[0] as Required<Store> // all members have transactions
   requireOutside(first, 'api', 'transaction')
-  const limit = new AbortController()
-  const { signal } = limit
-  // Not by `AbortSignal.any`: Node 20 keeps what depends on a signal for as long as that lives.
-  const unlink = outer && onAbort(outer, () => limit.abort(outer.reason))
-  const timer = setTimeout(() => {
-    limit.abort(tooSlow())
+  const outer: StoreOptions = signal ? { signal } : (request ?? {})
+  const limited = new LimitedOptions(outer, runtime.api.limits.workTime, () => {
+    const error = tooSlow()
     // Its request is over: a call that waits for the transaction must not be done after it.
-    request?.abort(signal.reason)
-  }, runtime.api.limits.workTime)
+    request?.abort(error)
+    return error
+  })
   let attempt: RunningTransaction | undefined
   const run = async (bound: readonly Store[]) => {
     await attempt?.end(false)
     // A keyed store binds keyed stores, one for each.
     const members = stores.map((store, at) => [store, bound[at] as KeyedStore] as const)
-    attempt = new RunningTransaction(new Map(members), signal)
+    attempt = new RunningTransaction(new Map(members), limited)
     try {
       const result = await work(attempt)
       attempt.requireWhole()
@@ -102,15 +100,14 @@ async function transact<R>(
   }
   let committed: boolean | undefined = false
   try {
-    const result = await first.transaction(stores, run, { signal })
+    const result = await first.transaction(stores, run, limited)
     committed = true
     return result
   } catch (error) {
     if (error instanceof UnknownOutcomeError) committed = undefined
     throw error
   } finally {
-    clearTimeout(timer)
-    unlink?.()
+    limited.release()
     await attempt?.end(committed)
   }
 }

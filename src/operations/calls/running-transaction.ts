@@ -1,6 +1,7 @@
 // One run of a transaction: its stores, its calls, and what waits for its end.
 import type { Awaitable } from '../../base/values.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
+import type { LimitedOptions } from '../../store/abort.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { Store } from '../../store/store.ts'
 import { RunningCalls } from './track-calls.ts'
@@ -8,12 +9,11 @@ import { beginWork, endWork, requireOutside, runWithin, type Work } from './work
 
 /** One run of the work of a transaction: it may be undone, and run again. */
 export class RunningTransaction {
-  /** Aborted when the transaction is to end. */
-  readonly signal: AbortSignal
   readonly calls = new RunningCalls()
   /** Whether it is undone at its end in any case. */
   isDryRun = false
   readonly #stores: ReadonlyMap<Store, KeyedStore>
+  readonly #limited: LimitedOptions
   readonly #afterCommit: (() => Awaitable<void>)[] = []
   readonly #atEnd: (() => Awaitable<void>)[] = []
   #work: Work | undefined
@@ -21,9 +21,14 @@ export class RunningTransaction {
   /** The first error of a part that is not whole, in an object: any value may be thrown. */
   #failure: { readonly error: unknown } | undefined
 
-  constructor(stores: ReadonlyMap<Store, KeyedStore>, signal: AbortSignal) {
+  constructor(stores: ReadonlyMap<Store, KeyedStore>, limited: LimitedOptions) {
     this.#stores = stores
-    this.signal = signal
+    this.#limited = limited
+  }
+
+  /** Aborted when the transaction is to end. */
+  get signal(): AbortSignal {
+    return this.#limited.signal
   }
 
   /** Finds the store of a collection within the transaction; of one in another database the plain one. */

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
 import type { StoreOptions } from '../../store/store.ts'
-import { unwatch, watch } from './watch.ts'
+import { unwatch, watch } from '../../store/watch.ts'
 
 /** How long a server may be silent that is asked to cancel a statement, in milliseconds. */
 const SILENCE_MS = 2000

@@ -1,5 +1,6 @@
 // What a store runs its statements on: reads that may be shared, writes that share a commit, transactions of programs.
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
+import { unwatch, watch } from '../../store/watch.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { findEngine } from '../databases/engines.ts'
 import { checkServer } from './check-server.ts'
@@ -17,7 +18,6 @@ import {
 import type { SharedDatabase } from './shared-database.ts'
 import { SharedReads } from './shared-reads.ts'
 import { SharedWrites } from './shared-writes.ts'
-import { unwatch, watch } from './watch.ts'
 
 /** Runs work on a database. Each method rejects with the signal's reason, or an `UnavailableError`. */
 export class Session implements StatementSession {

@@ -2,8 +2,8 @@
 // read one answer. A read joins only a statement that has not begun, so that it sees every write before it.
 
 import type { StoreOptions } from '../../store/store.ts'
+import { isAborted, unwatch, type WatchedCall, watch } from '../../store/watch.ts'
 import { type Runner, type SharedWork, waitForOnly } from './runner.ts'
-import { isAborted, unwatch, type WatchedCall, watch } from './watch.ts'
 
 /** So many statements begin at once, each for one read; what comes while they run is shared. */
 const FEW = 2

@@ -1,7 +1,7 @@
 // Ends calls that are aborted, or take too long. One timer asks all that run: most end before it does, so that none
 // needs a listener, or a timer of its own.
-import { type LiveEntry, LiveList } from '../../base/live-list.ts'
-import type { StoreOptions } from '../../store/store.ts'
+import { type LiveEntry, LiveList } from '../base/live-list.ts'
+import type { StoreOptions } from './store.ts'
 
 /** How often calls are asked, in milliseconds. */
 const TICK_MS = 20
