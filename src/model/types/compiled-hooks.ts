@@ -1,5 +1,6 @@
 // Hooks by operation, as requests run them.
-import type { Hooks, OperationEvent } from './hooks.ts'
+import type { Stored } from '../../store/store.ts'
+import type { HookContext, Hooks, OperationEvent } from './hooks.ts'
 
 export type BeforeHook = (event: OperationEvent) => unknown
 export type AfterHook = (event: OperationEvent, result: unknown) => unknown
@@ -11,4 +12,20 @@ export interface CompiledHooks {
   readonly error: readonly NonNullable<Hooks['error']>[]
   /** Whether hooks and write are one transaction. */
   readonly transaction: boolean
+}
+
+/** What a hook gets besides the context of its operation. */
+export interface HookValues {
+  /** The operation whose hooks run. Default: that of the call. */
+  readonly operation?: string | undefined
+  /** The item as it is before the operation. */
+  readonly stored?: Stored | undefined
+  readonly input?: unknown
+  readonly value?: unknown
+}
+
+/** What the hooks of a call that runs have been told, and what they share. */
+export interface RunningHooks {
+  readonly values: HookValues
+  readonly state: HookContext['state']
 }

@@ -16,6 +16,7 @@ import {
   type Router,
   type RouteTarget,
 } from '../../model/compile/routes.ts'
+import type { RunningHooks } from '../../model/types/compiled-hooks.ts'
 import type {
   ApiDefinition,
   CollectionDefinition,
@@ -136,6 +137,7 @@ export class CallContext implements ListOptions {
   /** The transaction that the call is part of. */
   transaction: RunningTransaction | undefined
   #uploads: Uploads | undefined
+  #runningHooks: RunningHooks | undefined
 
   constructor(runtime: Runtime, request: ReceivedRequest, base: string, inProcess: boolean) {
     this.runtime = runtime
@@ -156,6 +158,15 @@ export class CallContext implements ListOptions {
   /** Continues with the uploads of a call whose work this one does. */
   shareUploads({ uploads }: Readonly<CallContext>): void {
     this.#uploads = uploads
+  }
+
+  /** What its hooks have been told, and share; `undefined` before they run. A call that it makes has its own. */
+  get runningHooks(): RunningHooks | undefined {
+    return this.#runningHooks
+  }
+
+  beginHooks(hooks: RunningHooks): void {
+    this.#runningHooks = hooks
   }
 
   /** Does the work of the call as a part of a transaction. */

@@ -29,7 +29,10 @@ type OwnMember = keyof Pick<
 /** What a context computes of the rest. */
 type ComputedMember =
   | keyof ListOptions
-  | keyof Pick<CallContext, 'api' | 'variant' | 'streams' | 'storeOptions' | 'listOptions'>
+  | keyof Pick<
+      CallContext,
+      'api' | 'runningHooks' | 'variant' | 'streams' | 'storeOptions' | 'listOptions'
+    >
   | {
       [Name in keyof CallContext]: CallContext[Name] extends AnyMethod ? Name : never
     }[keyof CallContext]

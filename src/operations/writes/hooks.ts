@@ -14,10 +14,11 @@ import { toJson } from '../../formats/json-value.ts'
 import { JSON_PATCH_TYPE } from '../../formats/patch.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
 import { ConflictError } from '../../model/conflict-error.ts'
+import type { HookValues } from '../../model/types/compiled-hooks.ts'
 import type { Stored } from '../../store/store.ts'
 import { findOne } from '../../store/writes.ts'
 import { toProgramItem } from '../calls/program-items.ts'
-import { type HookValues, runAfter, runAfterWithin, runBefore } from '../calls/run-hooks.ts'
+import { runAfter, runAfterWithin, runBefore } from '../calls/run-hooks.ts'
 import { runInTransaction } from '../calls/run-transaction.ts'
 import type { RunningTransaction } from '../calls/running-transaction.ts'
 import { toChanges } from './enforce-field-roles.ts'
@@ -29,8 +30,10 @@ export function runBeforeHook(write: Write<'checked'>): Awaitable<Item> {
   const { call, checked, transaction } = write
   // A hook may change the value in place, and parts of it belong to the stored item, too.
   const value = cloneJson(checked)
-  const returned = runBefore(call, { ...toHookValues(write), value }, value, transaction)
+  const returned = runBefore(call, toHookValues(write, value), value, transaction)
   return andThen(returned, result => {
+    // Most hooks change nothing: then there is no copy to make.
+    if (sameJson(result, checked)) return checked
     const json = toJson(result)
     // A result that is no object as JSON, such as a Date, is ignored.
     const next = isObject(json) ? json : value
@@ -138,16 +141,11 @@ function operationOf(operation: string, current: Stored | undefined): string {
 }
 
 /** Collects what hooks are told of a write. */
-function toHookValues(write: WriteState): HookValues {
-  const { call, current: stored, values: value } = write
+function toHookValues(write: WriteState, value = write.values): HookValues {
+  const { call, current: stored } = write
   const input = readInput(write)
   freezeDeep(input)
-  return {
-    operation: operationOf(call.operation, stored),
-    ...(stored && { stored }),
-    ...(input !== undefined && { input }),
-    ...(value && { value }),
-  }
+  return { operation: operationOf(call.operation, stored), stored, input, value }
 }
 
 /** Reads the input for hooks: a JSON Patch as its changes by property, as a merge patch is. */
