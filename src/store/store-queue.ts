@@ -15,16 +15,21 @@ export class StoreQueue {
 
 /** Runs work when it is its turn in all of these lines. */
 export function runInTurn<T>(lines: readonly StoreQueue[], work: () => T | Promise<T>): Promise<T> {
-  const result = Promise.all(lines.map(({ last }) => last)).then(work)
+  const isFree = lines.every(({ waiting }) => waiting === 0)
+  const earlier = lines.map(({ last }) => last)
   // All lines are entered at once, so that two calls never wait for each other.
-  for (const line of lines) {
-    line.waiting++
-    const end = () => {
-      line.waiting--
-    }
-    line.last = result.then(end, end)
+  for (const line of lines) line.waiting++
+  const result = isFree ? start(work) : Promise.all(earlier).then(work)
+  const end = () => {
+    for (const line of lines) line.waiting--
   }
+  const ended = result.then(end, end)
+  for (const line of lines) line.last = ended
   return result
+}
+
+async function start<T>(work: () => T | Promise<T>): Promise<T> {
+  return work()
 }
 
 /** Keeps copies of a store (`{ ...store }`) from taking part in its transactions: their methods may differ. */

@@ -173,7 +173,7 @@ export class CallContext implements ListOptions {
   async within<R>(transaction: RunningTransaction, work: () => Awaitable<R>): Promise<R> {
     this.transaction = transaction
     try {
-      return await transaction.run(async () => work())
+      return await transaction.run(work)
     } finally {
       this.transaction = undefined
     }

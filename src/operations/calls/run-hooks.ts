@@ -2,7 +2,7 @@
 import type { Principal } from '../../auth/scheme.ts'
 import { type Awaitable, andThen, freezeDeep, type Item, isObject } from '../../base/values.ts'
 import { toWhole } from '../../model/compile/compile-views.ts'
-import type { HookValues } from '../../model/types/compiled-hooks.ts'
+import type { AfterHook, HookValues } from '../../model/types/compiled-hooks.ts'
 import type { Find, FindSql, HookContext, OperationEvent } from '../../model/types/hooks.ts'
 import { neverAborted } from '../../store/abort.ts'
 import { type Id, throwIfAborted } from '../../store/store.ts'
@@ -157,18 +157,20 @@ function rethrow(error: unknown): never {
 }
 
 /** Runs the `after` hooks within the transaction of the operation: what one throws undoes it. */
-export async function runAfterWithin(
+export function runAfterWithin(
   context: OperationContext,
   result: unknown,
   transaction: RunningTransaction | undefined,
   values = context.runningHooks?.values ?? {},
-): Promise<void> {
-  if (transaction?.isDryRun) return
+): Awaitable<void> {
+  if (transaction?.isDryRun) return undefined
   const hooks = findAfter(context, values)
-  if (hooks.length === 0) return
+  if (hooks.length === 0) return undefined
   const event = createAfterEvent(context, values, transaction, false)
-  for (const after of hooks) await runHook(after, event, result)
+  return reduce(hooks, undefined, (_, after) => andThen(runHook(after, event, result), ignore))
 }
+
+function ignore(): undefined {}
 
 /**
  * Runs the `after` hooks once the operation is done: in a transaction when that is committed, and not where it is
@@ -182,15 +184,19 @@ export function runAfter(
   const hooks = findAfter(context, values)
   if (hooks.length === 0) return undefined
   const event = createAfterEvent(context, values, undefined, true)
-  const run = async () => {
-    for (const after of hooks) {
-      try {
-        await after(event, result)
-      } catch (error) {
-        reportFailure(context, error)
-      }
-    }
+  const report = (error: unknown): undefined => {
+    reportFailure(context, error)
   }
+  const runOne = (after: AfterHook): Awaitable<undefined> => {
+    try {
+      const returned = after(event, result)
+      if (isThenable(returned)) return Promise.resolve(returned).then(ignore, report)
+    } catch (error) {
+      report(error)
+    }
+    return undefined
+  }
+  const run = () => reduce(hooks, undefined, (_, after) => runOne(after))
   return context.transaction ? context.transaction.afterCommit(run) : run()
 }
 

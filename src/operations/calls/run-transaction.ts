@@ -1,5 +1,6 @@
 // Transactions over several collections of one database.
 import { memoize } from '../../base/memoize.ts'
+import type { Awaitable } from '../../base/values.ts'
 import { unavailable } from '../../http/timeouts.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { OwnTransaction, TransactionOptions } from '../../model/types/hooks.ts'
@@ -46,7 +47,8 @@ async function runWork<R>(
       sql: createFindSql(within),
       asSystem: () => bind(true),
     })
-    return transaction.run(() => work(bind(scope.system)))
+    // The work of a program may give any thenable.
+    return transaction.run(async () => work(bind(scope.system)))
   })
 }
 
@@ -58,7 +60,7 @@ async function runWork<R>(
 export function runInTransaction<R>(
   context: OperationContext,
   outer: RunningTransaction | undefined,
-  work: (transaction: RunningTransaction) => Promise<R>,
+  work: (transaction: RunningTransaction) => Awaitable<R>,
 ): Promise<R> {
   const { runtime, target, request } = context
   const { version, collection: own } = target
@@ -70,7 +72,7 @@ export function runInTransaction<R>(
 
 async function transact<R>(
   scope: Omit<CallScope, 'base'>,
-  work: (transaction: RunningTransaction) => Promise<R>,
+  work: (transaction: RunningTransaction) => Awaitable<R>,
 ): Promise<R> {
   const { runtime, request, signal, transaction } = scope
   if (transaction) return work(transaction)
@@ -136,6 +138,8 @@ function findStores({
   own,
 }: Pick<CallScope, 'runtime' | 'version' | 'own'>): readonly Store[] {
   const groups = groupByDatabase(runtime.api)
+  const found = own && groups.get(own.store.database ?? own.store)
+  if (found) return [...found]
   const members = own ? [own] : [...version.collections.values()]
   const named = new Map<Iterable<Store>, string[]>()
   for (const { name, store } of members) {

@@ -47,13 +47,17 @@ export class RunningTransaction {
   }
 
   /** Runs the work of a program, or a nested part of it: one that fails undoes the transaction, even if it is caught. */
-  async run<R>(work: () => Promise<R>): Promise<R> {
+  run<R>(work: () => Awaitable<R>): Awaitable<R> {
     const [member] = this.#stores.keys()
     this.#work ??= beginWork(member?.database)
-    try {
-      return await runWithin(this.#work, work)
-    } catch (error) {
+    const fail = (error: unknown): never => {
       throw this.fail(error)
+    }
+    try {
+      const done = runWithin(this.#work, work)
+      return done instanceof Promise ? done.catch(fail) : done
+    } catch (error) {
+      return fail(error)
     }
   }
 

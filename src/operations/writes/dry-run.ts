@@ -1,5 +1,6 @@
 // Dry runs: a write is done in a transaction that is always undone.
 
+import type { Awaitable } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { getHeader } from '../../http/message.ts'
 import { printPreferences } from '../../http/prefer.ts'
@@ -22,7 +23,7 @@ class RolledBack<R> {
 /** Runs work in a transaction and undoes it. @returns what the work has given. */
 export async function rollBack<R>(
   call: OperationContext,
-  work: (transaction: RunningTransaction) => Promise<R>,
+  work: (transaction: RunningTransaction) => Awaitable<R>,
 ): Promise<R> {
   try {
     return await runInTransaction(call, undefined, async transaction => {

@@ -55,7 +55,7 @@ export function runAfterHook(write: Write<'stored'>): Awaitable<void> {
 }
 
 /** Runs them within the transaction of the write: what one throws undoes it. */
-export function runAfterHookWithin(write: Write<'stored'>): Promise<void> {
+export function runAfterHookWithin(write: Write<'stored'>): Awaitable<void> {
   const { call, stored, transaction } = write
   const result = toProgramItem(toWhole(call.target.collection), stored)
   return runAfterWithin(call, result, transaction, toHookValues(write))
@@ -72,19 +72,20 @@ export async function runWithHooks(
 ): Promise<WriteState> {
   const { call, transaction: outer } = write
   const { collection } = call.target
-  const run = async (running: RunningTransaction) => {
+  const run = (running: RunningTransaction) => {
     write.transaction = running
     // An earlier run may have filled them in.
     write.values = undefined
     write.stored = undefined
-    const { stored } = await runSteps(steps, write)
-    if (stored) {
-      const result = toProgramItem(toWhole(collection), stored)
-      return running.run(() => runAfterWithin(call, result, running, toHookValues(write)))
-    }
-    // What the hooks wrote goes with the attempt.
-    if (!outer) throw new Contested()
-    throw new ConflictError(collection.itemName, { mine: undefined, theirs: undefined })
+    return andThen(runSteps(steps, write), ({ stored }) => {
+      if (stored) {
+        const result = toProgramItem(toWhole(collection), stored)
+        return running.run(() => runAfterWithin(call, result, running, toHookValues(write)))
+      }
+      // What the hooks wrote goes with the attempt.
+      if (!outer) throw new Contested()
+      throw new ConflictError(collection.itemName, { mine: undefined, theirs: undefined })
+    })
   }
   const hasBefore = findHooks(write).length > 0
   try {
@@ -110,7 +111,7 @@ export async function runAllWithHooks(
   await runInTransaction(call, outer, running => {
     write.transaction = running
     // Calls of hooks on the api itself are refused there.
-    return running.run(async () => runSteps(steps, write))
+    return running.run(() => runSteps(steps, write))
   })
   write.transaction = outer
   return write
