@@ -9,6 +9,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
+import { listParameters } from '../src/query/list-parameters.ts'
 import { sqlStore } from '../src/sql/index.ts'
 import { createOne } from '../src/testing/write-items.ts'
 import { openDatabase } from './stores/sqlite.ts'
@@ -160,6 +161,34 @@ describe('a list', () => {
       expect(() => products.list({ limit })).toThrow(/limit must be a whole number/)
     expect(await products.list({ limit: 0 }).toArray()).toEqual([])
     expect((await products.list({ limit: 0 }).page()).total).toBe(0)
+  })
+
+  it.each([...listParameters('shows', 'orders', 'places', 'sizes', 'bounds')])(
+    'refuses a value that %s cannot have',
+    async name => {
+      const { products } = shop()
+      await expect((async () => products.list({ [name]: {} }).page())()).rejects.toThrow()
+    },
+  )
+
+  it('refuses names that nothing reads, and what is no object', async () => {
+    const { products } = shop()
+    await expect(products.list({ reverse: true } as object).page()).rejects.toThrow(
+      /Unknown query parameter "reverse"/,
+    )
+    const options: object = { most: 1 }
+    await expect(products.list().toArray(options)).rejects.toThrow(
+      'products: toArray: unknown option "most". Options: max',
+    )
+    await expect(products.list().toArray({ max: Number.NaN })).rejects.toThrow(
+      'products: toArray: max must be a number from 0, not NaN',
+    )
+    expect(await products.list().toArray({ max: Number.POSITIVE_INFINITY })).toEqual([])
+    for (const query of ['red', 5, null, []]) {
+      const given = query as never // as a program without types may
+      expect(() => products.list(given)).toThrow('products: list needs an object, not ')
+      await expect(products.count(given)).rejects.toThrow('products: count needs an object, not ')
+    }
   })
 
   it('reaches a field with the name of a parameter by `where`', async () => {

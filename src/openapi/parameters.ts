@@ -12,6 +12,7 @@ import { INCLUDE } from '../query/include.ts'
 import {
   type DeclaredParameter,
   type ParameterEffect,
+  type ParameterValue,
   selectParameters,
 } from '../query/list-parameters.ts'
 import { listGroups, WHERE } from '../query/where.ts'
@@ -106,6 +107,14 @@ const FILTERS_ONLY: ReadonlySet<string> = new Set(['count', ...FILTER_OPERATIONS
 /** A list is one text, separated by commas. */
 const LISTED = { style: 'form', explode: false }
 
+/** Of an id it depends on the collection. */
+const SCHEMAS: Readonly<Record<Exclude<ParameterValue, 'id'>, JsonSchema>> = {
+  names: TEXT,
+  text: TEXT,
+  number: NUMBER,
+  time: INSTANT,
+}
+
 const WORDS = shared('q', TEXT, 'Words to find')
 
 /** Describes a parameter of lists, unless the collection has no such one. */
@@ -129,8 +138,8 @@ function describeParameter(
     case 'cursor':
       return store.pages === 'offset' ? [] : [shared(name, TEXT, description)]
   }
-  if (value === 'time') return createdAt === undefined ? [] : [shared(name, INSTANT, description)]
-  if (value !== 'id') return [shared(name, value === 'number' ? NUMBER : TEXT, description)]
+  if (value === 'time' && createdAt === undefined) return []
+  if (value !== 'id') return [shared(name, SCHEMAS[value], description)]
   // A client that follows by `since_id` would miss items.
   if (components.isLight || (name === 'since_id' && identity.ordered === false)) return []
   const id = fields.get(identity.name)

@@ -11,7 +11,7 @@ import type { Operator } from '../store/filter.ts'
 export type ParameterEffect = 'shows' | 'orders' | 'places' | 'sizes' | 'bounds'
 
 /** What a value is; `names` is a list of them in one string, separated by commas. */
-type ParameterValue = 'names' | 'text' | 'number' | 'time' | 'id'
+export type ParameterValue = 'names' | 'text' | 'number' | 'time' | 'id'
 
 interface ParameterTraits {
   readonly effect: ParameterEffect
@@ -37,6 +37,11 @@ const PARAMETERS = {
 } as const satisfies Readonly<Record<string, ParameterTraits>>
 
 export type ListParameterName = keyof typeof PARAMETERS
+
+/** The names of the parameters that have one of these effects. */
+export type ParameterName<Effect extends ParameterEffect> = {
+  [Name in ListParameterName]: (typeof PARAMETERS)[Name]['effect'] extends Effect ? Name : never
+}[ListParameterName]
 
 /** A parameter with its name. */
 export interface DeclaredParameter extends ParameterTraits {

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
 import { defineApi, defineCollection, json, memoryBlobs, memoryStore } from '../../src/index.ts'
+import { listParameters } from '../../src/query/list-parameters.ts'
 import { OPERATOR_WORDS } from '../../src/store/operators.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { example } from '../fixture.ts'
@@ -435,6 +436,13 @@ describe('parameters', () => {
       expect(OPERATOR_WORDS.filter(word => !text.includes(`[${word}]`))).toEqual([])
     },
   )
+
+  it('docs/querying.md names each parameter of lists', () => {
+    const text = readFileSync(new URL('../../docs/querying.md', import.meta.url), 'utf8')
+    const names = [...listParameters('shows', 'orders', 'places', 'sizes', 'bounds')]
+    expect(names.length).toBeGreaterThan(9)
+    expect(names.filter(name => !new RegExp(`\`${name}[=\`]`).test(text))).toEqual([])
+  })
 
   it('a count has those that narrow it, and no page', async () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)

@@ -2,8 +2,18 @@
 import { z } from 'zod'
 import { createClient } from '../../src/client/index.ts'
 import { type BlobStore, blob, defineApi, defineCollection, type Store } from '../../src/index.ts'
+import type { Selecting } from '../../src/model/types/list-query.ts'
+import type { ListParameterName } from '../../src/query/list-parameters.ts'
 
 declare const store: Store
+
+type Same<A, B> = [A, B] extends [B, A] ? true : false
+/** A program may name all parameters of lists that are declared, and no other. */
+export const sameNames: Same<
+  keyof Selecting<unknown> | 'fields' | 'include',
+  ListParameterName | 'where'
+> = true
+
 const Car = z.object({
   plate: z.string(),
   color: z.enum(['red', 'blue']).default('red'),

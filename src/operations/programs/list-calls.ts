@@ -1,13 +1,13 @@
 // Lists called in process: all items that match in constant memory, or one page of them.
 
 import { picker } from '../../base/paths.ts'
-import type { Awaitable } from '../../base/values.ts'
+import { type Awaitable, isObject } from '../../base/values.ts'
 import { type Issue, throwIfAny } from '../../errors.ts'
 import type { CollectionDefinition } from '../../model/types/definition.ts'
 import type { CallOptions, List, Page } from '../../model/types/resource.ts'
-import { wholeFrom } from '../../options.ts'
+import { checkOptions, type Rule, show, wholeFrom } from '../../options.ts'
 import { isGroupParameter, readGroupQuery } from '../../query/groups.ts'
-import { listParameters } from '../../query/list-parameters.ts'
+import { listParameters, type ParameterName } from '../../query/list-parameters.ts'
 import { WHERE } from '../../query/where.ts'
 import type { ParsedQuery } from '../../query.ts'
 import type { Stored } from '../../store/store.ts'
@@ -79,6 +79,15 @@ function readCount(query: object | undefined, name: 'limit' | 'offset'): number 
   throw new TypeError(`${name} must be ${WHOLE.wanted}, not ${String(value)}`)
 }
 
+/** Reads where a list begins and ends: each parameter that says so, or this does not compile. @throws TypeError */
+function readPlace(query: object | undefined) {
+  return {
+    limit: readCount(query, 'limit'),
+    offset: readCount(query, 'offset'),
+    cursor: readCursor(query),
+  } satisfies Record<ParameterName<'places' | 'sizes'>, unknown>
+}
+
 /** Counts the items that match, or their groups. */
 export async function countMatching(
   collection: CollectionDefinition,
@@ -121,15 +130,21 @@ async function countGroupsOf(
 const UNSELECTING = [...listParameters('orders', 'shows', 'sizes', 'places')]
 
 /** @throws TypeError for what selects no items. */
-function refuseParameters(
-  { name }: CollectionDefinition,
-  { operation, query = {} }: ListCall,
-): void {
+function refuseParameters(collection: CollectionDefinition, call: ListCall): void {
+  requireObject(collection, call)
+  const { name } = collection
+  const { operation, query = {} } = call
   const other = UNSELECTING.find(each => Object.hasOwn(query, each))
   if (other === undefined) return
   throw new TypeError(
     `${name}: ${operation} takes no ${other}. To filter by that field, write { where: { ${other}: … } }`,
   )
+}
+
+/** @throws TypeError */
+function requireObject({ name }: CollectionDefinition, { operation, query = {} }: ListCall): void {
+  if (isObject(query)) return
+  throw new TypeError(`${name}: ${operation} needs an object, not ${show(query)}`)
 }
 
 /** Reads the filters of a write to all items that match. @throws HttpError 400 where they can leave none out. */
@@ -166,21 +181,34 @@ export function createList(
   return new ProgramList(collection, run, call)
 }
 
+interface ArrayOptions {
+  readonly max?: number | undefined
+}
+
+/** `Infinity` is a number of items too. */
+const MAX: Rule = {
+  wanted: 'a number from 0',
+  fits: value => typeof value === 'number' && value >= 0,
+}
+const ARRAY_RULES = { max: MAX }
+
 class ProgramList implements List<ProgramItem> {
   readonly #collection: CollectionDefinition
   readonly #run: ListRunner
   readonly #call: ListCall
   readonly #limit: number | undefined
-  readonly #offset: number
+  readonly #offset: number | undefined
   readonly #cursor: string | undefined
 
   constructor(collection: CollectionDefinition, run: ListRunner, call: ListCall) {
     this.#collection = collection
     this.#run = run
     this.#call = call
-    this.#limit = readCount(call.query, 'limit')
-    this.#offset = readCount(call.query, 'offset') ?? 0
-    this.#cursor = readCursor(call.query)
+    requireObject(collection, call)
+    const { limit, offset, cursor } = readPlace(call.query)
+    this.#limit = limit
+    this.#offset = offset
+    this.#cursor = cursor
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ProgramItem, void, undefined> {
@@ -197,7 +225,7 @@ class ProgramList implements List<ProgramItem> {
       batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
     let left = limit ?? Number.POSITIVE_INFINITY
-    let skipping = this.#offset
+    let skipping = this.#offset ?? 0
     for await (const batch of batches) {
       const wanted = batch.slice(skipping, skipping + left)
       skipping = Math.max(0, skipping - batch.length)
@@ -220,7 +248,9 @@ class ProgramList implements List<ProgramItem> {
     return this.#limit === 0 ? undefined : (await this.#readPart(1)).items[0]
   }
 
-  async toArray({ max = DEFAULT_MAX }: { readonly max?: number | undefined } = {}) {
+  async toArray(options: ArrayOptions = {}) {
+    checkOptions(`${this.#collection.name}: toArray`, options, ARRAY_RULES)
+    const { max = DEFAULT_MAX } = options
     const items: ProgramItem[] = []
     for await (const item of this) {
       if (items.length >= max) {
@@ -261,7 +291,7 @@ class ProgramList implements List<ProgramItem> {
 
   #start(query: ParsedQuery, limit: number): ListStart {
     if (this.#cursor !== undefined) return findStart(this.#collection, query, this.#cursor, limit)
-    const offset = this.#offset
+    const offset = this.#offset ?? 0
     return { slice: { limit, offset }, position: offset }
   }
 
