@@ -45,7 +45,7 @@ export function createFetchReply({
   fetch: own,
 }: FetchOptions): FetchReply {
   const fetchReply: FetchReply = async (url, init, follows, through = own ?? fetch) => {
-    const response = await toAnswer(async () => through(url, init))
+    const response = await toAnswer(url, async () => through(url, init))
     onResponse?.({ method: init.method, url, response })
     const { ok, status, headers, body } = response
     const location = follows && !ok && headers.get('location')
@@ -62,7 +62,7 @@ export function createFetchReply({
       },
     })
     const stream = body?.pipeThrough(counter, { signal: init.signal })
-    const text = await toAnswer(() => new Response(stream).text())
+    const text = await toAnswer(url, () => new Response(stream).text())
     let value: unknown
     try {
       // Frozen: the cache may return it again.
@@ -80,12 +80,12 @@ export function createFetchReply({
 }
 
 /** @throws ConnectionError where the line is lost */
-async function toAnswer<T>(work: () => Promise<T>): Promise<T> {
+async function toAnswer<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof HttpError) throw error
     const thrown = error as { readonly message?: unknown; readonly cause?: typeof thrown } | null // with any properties
-    throw new ConnectionError(`: ${thrown?.cause?.message || thrown?.message}`, error)
+    throw new ConnectionError(` from ${url}: ${thrown?.cause?.message || thrown?.message}`, error)
   }
 }

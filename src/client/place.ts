@@ -56,7 +56,7 @@ export function printPath(target: unknown, { name, id }: CollectionPlace): strin
     return `${name}/${encodeURIComponent(value).replace(/\./g, '%2E')}`
   }
   throw new TypeError(
-    `${name}: the ${id} must be a number or a string that a URL can have, not ${JSON.stringify(value)}`,
+    `${name}: the ${id} must be a number or a string for URLs, not ${JSON.stringify(value)}`,
   )
 }
 

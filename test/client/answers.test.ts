@@ -138,7 +138,7 @@ test.each(['.', '..', ''])('the id %j, which a URL cannot have, is a TypeError',
     cars.change(id, () => ({})),
     batch(connect(), steps => [steps.cars.read(id)]),
   ]
-  const message = `cars: the id must be a number or a string that a URL can have, not "${id}"`
+  const message = `cars: the id must be a number or a string for URLs, not "${id}"`
   for (const call of calls) await expect(call).rejects.toThrow(new TypeError(message))
   expect(requests).toEqual([])
   for (const near of ['...', '.x', 'a..']) await cars.read(near)

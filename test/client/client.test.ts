@@ -303,7 +303,7 @@ describe('a write', () => {
     })
     // @ts-expect-error Nothing names the collection where an item is meant.
     await expect(client.cars.delete(undefined)).rejects.toThrow(
-      'cars: the id must be a number or a string that a URL can have, not undefined',
+      'cars: the id must be a number or a string for URLs, not undefined',
     )
   })
 
