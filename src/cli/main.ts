@@ -100,8 +100,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: ['port', 'host', 'write', 'no-write', 'auth', 'cors', 'dialect', 'watch', 'schema'],
     words: [0, 1],
     async run(words, { write, 'no-write': noWrite, ...values }) {
-      const source = findSource(words)
-      if (!source || (write && noWrite)) throw new CommandError(SERVE)
+      const source = findSource(words, SERVE)
+      if (write && noWrite)
+        throw new CommandError(`--write and --no-write exclude each other\n\n${SERVE}`)
       const { serve } = await import('./serve/serve.ts')
       await serve({ ...values, source, write: noWrite ? false : write }, printLine)
       return ''
@@ -115,8 +116,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   pull: {
     ...{ help: PULL, options: ['schema', 'diff'], words: [0, 1] },
     async run(words, { schema, diff }) {
-      const source = findSource(words)
-      if (!source) throw new CommandError(PULL)
+      const source = findSource(words, PULL)
       const { pull } = await import('./pull/pull.ts')
       return pull({ source, schema, diff })
     },
@@ -131,9 +131,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 }
 
-/** Finds the URL of a PostgreSQL or the path of a file, which may have `file:` before it. */
-function findSource([source = process.env.DATABASE_URL]: readonly string[]): string | undefined {
-  return source?.replace(/^(?:file|sqlite):(?:\/\/(?=\/))?/i, '')
+/** Finds the URL of a PostgreSQL or the path of a file, which may have `file:` before it. @throws CommandError */
+function findSource([source = process.env.DATABASE_URL]: readonly string[], help: string): string {
+  const found = source?.replace(/^(?:file|sqlite):(?:\/\/(?=\/))?/i, '')
+  if (!found) throw new CommandError(`Neither a source nor DATABASE_URL is given\n\n${help}`)
+  const [, scheme] = /^([a-z][a-z+.-]*):\/\//i.exec(found) ?? []
+  if (scheme === undefined || /^postgres(?:ql)?$/i.test(scheme)) return found
+  throw new CommandError(`Only PostgreSQL and SQLite can be read, not ${scheme}: URLs`)
 }
 
 /** @returns what goes to the standard output. @throws CommandError */
@@ -154,7 +158,9 @@ async function run(args: readonly string[]): Promise<string> {
   const foreign = given.find(name => !options.includes(name))
   if (foreign !== undefined)
     throw new CommandError(`${first} has no option --${foreign}.\n\n${help}`)
-  if (words.length < least || words.length > most) throw new CommandError(help)
+  if (words.length < least) throw new CommandError(`${first} needs an argument\n\n${help}`)
+  if (words.length > most)
+    throw new CommandError(`${first} has too many arguments: ${words[most]}\n\n${help}`)
   return command.run(words, values)
 }
 

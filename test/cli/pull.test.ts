@@ -297,8 +297,9 @@ describe('the command', () => {
   })
 
   test.each([
-    [['pull'], /^Usage: npx rest-conventions pull/],
-    [['pull', 'a', 'b'], /^Usage: npx rest-conventions pull/],
+    [['pull'], /^Neither a source nor DATABASE_URL is given\n\nUsage: npx rest-conventions pull/],
+    [['pull', 'a', 'b'], /^pull has too many arguments: b\n\nUsage: npx rest-conventions pull/],
+    [['pull', 'mysql://a/b'], /^Only PostgreSQL and SQLite can be read, not mysql: URLs\n$/],
     [['pull', '--what', 'x'], /^The option --what is unknown .*\n\nUsage: npx/],
     [['pull', 'no.db'], /^Cannot read no\.db\. There is no such file\n$/],
     [['pull', 'main.mjs'], /^Cannot read the tables\. .+\n$/],

@@ -577,7 +577,7 @@ test(
     const data = write('starts.json', DATA)
     const busy = await serve([data])
     const STARTS: readonly (readonly [args: readonly string[], why: RegExp])[] = [
-      [[], /^Usage: npx rest-conventions serve/],
+      [[], /^Neither a source nor DATABASE_URL is given\n\nUsage: npx rest-conventions serve/],
       [[join(folder, 'none.json')], /^Cannot read .*none\.json\. There is no such file/],
       [[folder], /is not a file/],
       [[write('empty.json', '')], /empty\.json is not valid JSON/],
@@ -601,7 +601,7 @@ test(
       ],
       [[data, '--prot', '1'], /option --prot is unknown.*did you mean "--port"/],
       [[data, '--diff', 'x'], /serve has no option --diff/],
-      [[data, data], /^Usage: npx rest-conventions serve/],
+      [[data, data], /^serve has too many arguments: .*\n\nUsage: npx rest-conventions serve/],
     ]
     for (const [args, why] of STARTS) {
       const { code, out, err } = await fail('serve', ...args)

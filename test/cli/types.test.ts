@@ -279,7 +279,7 @@ describe('it says what is wrong, and ends with 1', () => {
       const { code, out, err } = await run([main(), ...words])
       expect([code, out]).toEqual([1, ''])
       expect(err).toMatch(
-        /^(?:(?:There is no|The option) .*\n+)?Usage: npx rest-conventions (?:types|<command>)/,
+        /^(?:(?:There is no|The option|types) .*\n+)?Usage: npx rest-conventions (?:types|<command>)/,
       )
     },
     MINUTE,

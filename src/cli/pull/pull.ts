@@ -41,7 +41,9 @@ export async function readCatalog({ source, schema }: PullOptions): Promise<{
         : new CommandError(`Cannot read the tables. ${error.message}`)
     })
     if (tables.length === 0)
-      throw new CommandError(`${schema ? `The schema ${schema}` : 'The database'} has no tables`)
+      throw new CommandError(
+        `${schema ? `The schema ${schema}` : 'The database'} has no tables. Give another file, URL or --schema`,
+      )
     return { tables, connection }
   } finally {
     await connection.close()

@@ -114,7 +114,7 @@ function parse(path: string, text: string): FileState {
     if (isObject(data)) return { text, data }
   } catch (error) {
     const why = error instanceof Error ? error.message : error
-    throw new CommandError(`${path} is not valid JSON: ${why}`)
+    throw new CommandError(`${path} is not valid JSON, nor a SQLite file: ${why}`)
   }
   throw new CommandError(
     `${path} must hold an object with a list for each collection, such as { "posts": [] }`,

@@ -135,8 +135,10 @@ function isSqlite(path: string): boolean {
 
 function buildHandler(served: ServedSource, options: ServeOptions, admission: Admission): Handler {
   const { auth, dialect, source } = options
-  if (served.collections.length === 0)
-    throw new CommandError(['No collection can be served.', ...served.leftOut].join('\n'))
+  if (served.collections.length === 0) {
+    const why = served.leftOut.length > 0 ? served.leftOut : ['Add a list, such as { "posts": [] }']
+    throw new CommandError(['No collection can be served.', ...why].join('\n'))
+  }
   const isToken = (given: string) => equalsInConstantTime(given, auth ?? '')
   const principal = { id: 'serve' }
   const bearer = createBearerScheme({}, async token => {
