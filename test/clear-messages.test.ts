@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../src/client/index.ts'
 import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../src/index.ts'
-import { alterTableSql } from '../src/sql/index.ts'
+import { alterTableSql, createTableSql } from '../src/sql/index.ts'
 import { callUntyped, defineUntyped } from './untyped.ts'
 
 const schema = z.object({ color: z.string(), price: z.number() })
@@ -64,7 +64,8 @@ describe('a parameter of other libraries names the one that is meant', () => {
     ['expand', 'Use include, such as include=model.'],
     ['populate', 'Use include, such as include=model.'],
     ['filter', 'Filter by a field, such as color=red, or by where.'],
-    ['by', 'Count by groups at /count. The fields to group by are in the option groups.'],
+    ['by', 'Count by groups at /count, by fields that the collection lists in the option groups.'],
+    ['after', 'Follow the Link header: its URLs have the cursor.'],
   ])('%s', async (name, hint) => {
     const message = `Unknown query parameter "${name}". ${hint}`
     expect(await ask(`/v2/cars?${name}=1`)).toEqual([400, 'unknown_field', message])
@@ -213,6 +214,16 @@ test('two collections on one store', () => {
     new TypeError('one and two share one store. Create a store for each collection.'),
   )
   expect(vans.name).toBe('vans')
+})
+
+test('createTableSql without a shape, and a transaction without work', async () => {
+  expect(() => callUntyped(createTableSql)).toThrow(
+    new TypeError('createTableSql takes the shape of a collection: cars.shape'),
+  )
+  const { transaction } = await makeApi()
+  await expect(callUntyped(transaction, 'x')).rejects.toThrow(
+    new TypeError('transaction needs a function, such as async tx => { … }, not "x"'),
+  )
 })
 
 test('alterTableSql without a database', async () => {

@@ -157,8 +157,16 @@ describe('a TypeError of a collection', () => {
       },
       /stats may not have the property "since": in a query that name has another meaning.*'POST'/,
     ],
-    ['a search in numbers', { search: ['name', 'number'] }, /through texts; "number" holds none/],
-    ['a search in lists', { search: ['tags'] }, /search looks through texts; "tags" holds none/],
+    [
+      'a search in numbers',
+      { search: ['name', 'number'] },
+      /fields that are strings; "number" is not/,
+    ],
+    [
+      'a search in lists',
+      { search: ['tags'] },
+      /search needs fields that are strings; "tags" is not/,
+    ],
     [
       'a search in nothing',
       { search: [] },

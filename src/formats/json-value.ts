@@ -68,7 +68,7 @@ export function checkName(name: string, path: string): void {
 
 function checkText(text: string, path: string): void {
   if (text.includes('\0'))
-    throw invalidValue(path, 'holds the character U+0000, which no store keeps')
+    throw invalidValue(path, 'holds the character U+0000, which no store keeps. Leave it out')
   if (!text.isWellFormed()) throw invalidValue(path, 'holds half of a surrogate pair')
 }
 

@@ -50,7 +50,8 @@ function readNames(
     issues.push({ message, field: 'fields', type })
     return undefined
   }
-  if (names.size === 0) return invalid('fields names no field', 'invalid_fields')
+  if (names.size === 0)
+    return invalid('fields names no field. Name one, such as fields=id', 'invalid_fields')
   if (names.size <= max) return names
   const message = `fields names ${names.size} fields; at most ${max} are allowed`
   return invalid(message, 'too_many_fields')

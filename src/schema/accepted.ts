@@ -66,7 +66,7 @@ export function checkObjectSchema(where: string, schema: Schema): void {
   const def = unwrap(schema)
   if (def.type === 'object' || 'discriminator' in def) return
   throw new TypeError(
-    `${where}: the schema must be an object, such as z.object({ … }), or a z.discriminatedUnion() of objects`,
+    `${where}: the schema must be an object, such as z.object({ … }), or a z.discriminatedUnion() of objects, not z.${def.type}()`,
   )
 }
 
@@ -145,8 +145,8 @@ function attempt<T>(work: () => T): T | undefined {
 }
 
 function refused(place: Place, kind: string): TypeError {
-  const instead = INSTEAD[kind]
-  return invalid(place, `is z.${kind}(), which is not accepted${instead ? `: use ${instead}` : ''}`)
+  const instead = INSTEAD[kind] ?? 'a schema of JSON values'
+  return invalid(place, `is z.${kind}(), which is not accepted: use ${instead}`)
 }
 
 function invalid({ where, path }: Place, what: string): TypeError {

@@ -86,10 +86,14 @@ const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
   [/^(?:q|query|search)$/i, 'Search at /search. A collection has it by the option search.'],
   [/^(?:select|only|columns)$/i, 'Use fields, such as fields=id.'],
   [/^_?(?:expand|populate|embed)$/i, 'Use include, such as include=model.'],
+  [
+    /^(?:after|before|starting_?after|ending_?before|(?:next_?)?(?:page_?)?token)$/i,
+    'Follow the Link header: its URLs have the cursor.',
+  ],
   [/^filters?$/i, 'Filter by a field, such as color=red, or by where.'],
   [
     /^(?:by|group_?by)$/i,
-    'Count by groups at /count. The fields to group by are in the option groups.',
+    'Count by groups at /count, by fields that the collection lists in the option groups.',
   ],
 ]
 

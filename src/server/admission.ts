@@ -38,7 +38,7 @@ function refuseCrossSite(context: RequestContext): void {
   const { request } = context
   if (isSafe(request.method) || !hasAmbientCredentials(request) || !isForeign(context)) return
   throw crossOrigin(
-    'A page of another origin must not write here with the credentials of the browser.',
+    'A page of another origin must not write here with the credentials of the browser. Allow its origin in cors.origins.',
   )
 }
 

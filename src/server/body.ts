@@ -133,7 +133,7 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
 export function requireUncompressed({ headers }: Pick<HttpRequest, 'headers'>): void {
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (!coding || coding === 'identity') return
-  const message = 'The body may not be compressed'
+  const message = 'The body may not be compressed. Send it without Content-Encoding'
   throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
     headers: ['Accept-Encoding', 'identity'],
   })

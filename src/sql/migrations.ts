@@ -30,8 +30,10 @@ export function createTableSql(
       readonly db?: Parameters<typeof findDatabase>[0] | undefined
     } = {},
 ): string[] {
-  if (!(shape.fields instanceof Map)) {
-    throw new TypeError(`createTableSql takes the shape of a collection: ${shape.name}.shape`)
+  if (!(shape?.fields instanceof Map)) {
+    throw new TypeError(
+      `createTableSql takes the shape of a collection: ${shape?.name ?? 'cars'}.shape`,
+    )
   }
   // The options of the store may be passed as they are.
   checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })

@@ -211,8 +211,16 @@ describe('a TypeError for', () => {
     ['void', z.void(), /z\.void\(\), .*: use \.optional\(\)$/],
     ['what a program checks', z.custom(() => true), /z\.custom\(\), .*\.refine\(\)$/],
     ['an instance', z.instanceof(URL), /z\.custom\(\)/],
-    ['a promise', z.promise(z.string()), /z\.promise\(\), which is not accepted$/],
-    ['a function', z.function() as unknown as z.ZodType, /z\.function\(\), which is not accepted$/],
+    [
+      'a promise',
+      z.promise(z.string()),
+      /z\.promise\(\), which is not accepted: use a schema of JSON values$/,
+    ],
+    [
+      'a function',
+      z.function() as unknown as z.ZodType,
+      /z\.function\(\), which is not accepted: use a schema/,
+    ],
     [
       'a plain object in a union',
       z.union([z.object({}), z.int()]),

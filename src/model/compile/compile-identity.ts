@@ -18,7 +18,7 @@ export function buildIdentity(
   const { name, id = 'uuid', idField = 'id', ordered } = options
   assertValid(
     !chosen || chosen.kind === 'string',
-    `${name}: an id that clients choose must be a string; for counted ids leave it out and say id: 'integer'`,
+    `${name}: an id that clients choose must be a string, not of the type ${chosen?.kind}; for counted ids leave it out and say id: 'integer'`,
   )
   assertValid(
     !chosen || id === 'uuid',

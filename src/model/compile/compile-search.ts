@@ -41,7 +41,7 @@ export function compileSearch(
 ): readonly Path[] | undefined {
   return options?.fields.map(dotted => {
     const isText = holdsText(requireField(name, fields, 'search', dotted))
-    assertValid(isText, `${name}: search looks through texts; "${dotted}" holds none`)
+    assertValid(isText, `${name}: search needs fields that are strings; "${dotted}" is not`)
     return toPath(dotted)
   })
 }

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../base/values.ts'
 import { unavailable } from '../../http/timeouts.ts'
 import type { ApiDefinition } from '../../model/types/definition.ts'
 import type { OwnTransaction, TransactionOptions } from '../../model/types/hooks.ts'
-import { ANYTHING, checkOptions, type Rules } from '../../options.ts'
+import { ANYTHING, assertValid, checkOptions, type Rules, show } from '../../options.ts'
 import { LimitedOptions } from '../../store/abort.ts'
 import { UnknownOutcomeError } from '../../store/errors.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
@@ -36,6 +36,10 @@ async function runWork<R>(
   work: (tx: OwnTransaction) => Promise<R>,
   options: TransactionOptions = {},
 ): Promise<R> {
+  assertValid(
+    typeof work === 'function',
+    `transaction needs a function, such as async tx => { … }, not ${show(work)}`,
+  )
   checkOptions('The options of transaction', options, RULES)
   const { of, ...callOptions } = options
   const own = of === undefined ? outer.own : resolveCollection(outer, of).collection

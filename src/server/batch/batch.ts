@@ -139,7 +139,7 @@ async function readSteps({ request, api, method }: RequestContext): Promise<Json
   const type = text === undefined ? undefined : parseMediaType(text)
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (coding && coding !== 'identity') {
-    const message = 'The body may not be compressed'
+    const message = 'The body may not be compressed. Send it without Content-Encoding'
     throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
       headers: ['Accept-Encoding', 'identity'],
     })
