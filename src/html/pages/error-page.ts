@@ -109,7 +109,9 @@ function printError(
 ): Markup {
   const control = findControl(field, controls)
   if (!action || !control) return markup`${message}`
-  return markup`<a href="#${controlId(action.name, control.path)}">${message}</a>`
+  // A message of a schema, such as "must look like AB-123", lacks its subject.
+  const subject = message.includes(control.name) ? '' : `${control.field.title ?? control.path}: `
+  return markup`<a href="#${controlId(action.name, control.path)}">${subject}${message}</a>`
 }
 
 function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
