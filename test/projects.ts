@@ -144,6 +144,7 @@ export const HEAVY: readonly string[] = named([
   'host-servers',
   'live/board',
   'live/rights',
+  'html/axe',
   'html/browser',
   'stores/indexed',
   'stores/sqlite-columns',

@@ -5,7 +5,7 @@ import { TRY_PARAMETER } from '../../openapi/document.ts'
 import { makeSample } from '../../openapi/samples.ts'
 import type { Fields } from '../../schema/fields.ts'
 import { type Markup, markup, type Part, raw } from '../markup/markup.ts'
-import { controlId, hidden, printField, printForm, printSelect } from '../pages/form.ts'
+import { controlId, hidden, INSTANT, printField, printForm, printSelect } from '../pages/form.ts'
 import type { FormAction } from '../pages/page-view.ts'
 import { printCall, printCurl } from './docs-samples.ts'
 import {
@@ -219,7 +219,7 @@ function printParameter(
   const choices = schema.enum?.map(String)
   const input = choices
     ? printSelect(new Map(choices.map(each => [each, each])), value, attributes)
-    : markup`<input type="text" value="${value}"${attributes}>`
+    : markup`<input${schema.format === 'date-time' ? INSTANT : raw(' type="text"')} value="${value}"${attributes}>`
   return printField(id, label, input)
 }
 

@@ -82,7 +82,7 @@ details>form,details>.inside{padding:.5rem 1.25rem .75rem}
 .pair>*{flex:1 1 5rem;min-width:0}
 .pair>.operator{flex:0 1 auto;width:auto;max-width:60%}
 .pair>[type=date]{flex-basis:8.5rem}
-.pair>[type=datetime-local]{flex-basis:12rem}
+.pair>.instant{flex-basis:12rem}
 .filters .fields{grid-template-columns:repeat(auto-fill,minmax(min(100%,18rem),1fr))}
 .checks{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
 .checks label{font-weight:400;padding:.25rem 0;margin:0}

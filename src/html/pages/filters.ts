@@ -11,6 +11,8 @@ import { type Markup, markup, raw } from '../markup/markup.ts'
 import {
   controlId,
   hidden,
+  INSTANT,
+  INSTANT_HINT,
   listChoices,
   printField,
   printIssues,
@@ -25,7 +27,7 @@ import type { FieldChoices, PageView } from './page-view.ts'
 interface FilterControl {
   readonly label: string
   readonly inputs: readonly FilterInput[]
-  readonly type: 'text' | 'number' | 'date' | 'datetime-local'
+  readonly type: 'text' | 'number' | 'date' | 'date-time'
   readonly choices?: ReadonlyMap<string, string> | undefined
   readonly parents?: FieldChoices | undefined
   /** What a select offers to compare by, and what is chosen there. */
@@ -55,7 +57,7 @@ function listFilters(view: PageView): FilterControl[] {
     const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || !isFilterable(field) || (field.serverOwned && named)) return []
     if (label === view.createdAt)
-      return [{ label: title, inputs: ['since', 'until'].map(show), type: 'date' }]
+      return [{ label: title, inputs: ['since', 'until'].map(show), type: 'date-time' }]
     const name = RESERVED.has(label) ? `filter[${label}]` : label
     const type = RANGES.get(field.kind)
     const choices = listChoices(field.element ?? field)
@@ -114,17 +116,16 @@ function toPart(operator: string, value: string): string {
   return operator === 'like' ? value.replace(/^\*([^*]*)\*$/, '$1') : value
 }
 
-const RANGES: ReadonlyMap<Field['kind'], 'number' | 'date' | 'datetime-local'> = new Map([
+const RANGES: ReadonlyMap<Field['kind'], 'number' | 'date' | 'date-time'> = new Map([
   ['number', 'number'],
   ['integer', 'number'],
   ['date', 'date'],
-  ['date-time', 'datetime-local'],
+  ['date-time', 'date-time'],
 ])
 
 /** The values that an input of a type can show; others get a text input. */
 const SHOWABLE: Readonly<Record<string, RegExp>> = {
   date: /^\d{4}-\d\d-\d\d$/,
-  'datetime-local': /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/,
   number: /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i,
 }
 
@@ -178,15 +179,16 @@ function printFilter(
   const controls = inputs.map((input, at) => {
     const { name, parameter, value } = input
     const range = inputs.length > 1 && ['from', 'to'][at]
-    const attributes = markup` id="${controlId('filter', name)}" name="${name}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${isWrong(input) && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
+    const attributes = markup` id="${controlId('filter', name)}" name="${name}"${range && markup` aria-label="${label} ${range}" title="${range}"`}${isWrong(input) && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
     if (choices) return printSelect(choices, value, attributes)
     if (parents) return markup`<div>${printParentInput(parents, value, attributes, id)}</div>`
     const shown = value === '' || (SHOWABLE[type]?.test(value) ?? true) ? type : 'text'
+    if (shown === 'date-time') return markup`<input${INSTANT} value="${value}"${attributes}>`
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}"${range && markup` placeholder="${range}"`}${attributes}>`
   })
   const message = printIssues(id, issues)
   if (inputs.length > 1)
-    return markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}${type !== 'number' && markup` <span class="hint">from – to${type === 'datetime-local' && ', UTC'}</span>`}</span><div class="pair">${controls}</div>${message}</div>`
+    return markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}${type !== 'number' && markup` <span class="hint">from – to${type === 'date-time' && `: a day, or a date and time, ${INSTANT_HINT}`}</span>`}</span><div class="pair">${controls}</div>${message}</div>`
   const compared =
     operators !== undefined &&
     operators.size > 1 &&

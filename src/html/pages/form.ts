@@ -152,12 +152,16 @@ function printInput(
   return markup`<input${type} value="${text}"${attributes}>`
 }
 
+/** A text keeps the offset and all digits of seconds, which a `datetime-local` would drop. Forms, filters and try-it have it. */
+export const INSTANT = raw(' type="text" class="instant" placeholder="2026-01-31T12:00:00Z"')
+export const INSTANT_HINT = 'UTC or with an offset'
+
 /** The types of inputs; other kinds have a text. */
 const INPUTS: Partial<Readonly<Record<Field['kind'], Markup>>> = {
   integer: raw(' type="number" step="1"'),
   number: raw(' type="number" step="any"'),
   date: raw(' type="date"'),
-  'date-time': raw(' type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z"'),
+  'date-time': INSTANT,
 }
 
 const NEW_PASSWORD = raw(' type="password" autocomplete="new-password"')
@@ -232,7 +236,7 @@ function describeControl(field: Field, reading: Reading): string | undefined {
     return free || !element ? 'one on each line' : `one on each line: ${describeField(element)}`
   }
   if (reading === 'json') return kind === 'string' ? 'JSON: a text in quotes' : 'JSON'
-  if (kind === 'date-time') return 'date and time, UTC or with an offset'
+  if (kind === 'date-time') return `date and time, ${INSTANT_HINT}`
   if (kind === 'union') return describeField(field)
   return kind === 'blob' ? accept?.join(', ') : undefined
 }
