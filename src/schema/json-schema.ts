@@ -252,11 +252,11 @@ export function idOf(name: string): string {
 function rename(schema: JsonSchema, names: ReadonlySet<string>): JsonSchema {
   const renamed = (name: string) =>
     names.has(name) ? name.replace(/(?:!\d+)?$/, number => `Input${number}`) : name
-  const { $defs = {}, ...whole } = JSON.parse(JSON.stringify(schema), (key, value) =>
+  const { $defs = {}, ...whole }: JsonSchema = JSON.parse(JSON.stringify(schema), (key, value) =>
     key === '$ref' && typeof value === 'string' && value.startsWith(DEFS)
       ? DEFS + renamed(value.slice(DEFS.length))
       : value,
-  ) as JsonSchema // it was one
+  )
   const entries = Object.entries($defs).map(([name, each]) => [renamed(name), each])
   return { ...whole, $defs: Object.fromEntries(entries) }
 }

@@ -127,9 +127,11 @@ class Slicing {
         while (run.length < length) {
           const first = one[run.length - next]
           const second = other[next]
-          const takesSecond = second && (!first || this.#compare(second, first) < 0)
-          if (takesSecond) next++
-          run.push((takesSecond ? second : first) as Keyed) // one of them is left
+          const taken = second && (!first || this.#compare(second, first) < 0) ? second : first
+          // One of them is left.
+          if (!taken) break
+          if (taken === second) next++
+          run.push(taken)
           if (++work % ITEMS_OF_TURN === 0) yield
         }
       }

@@ -103,11 +103,8 @@ function writeEach(
   try {
     for (const change of changes) {
       const before = befores[written.length]
-      const row =
-        before && 'update' in change
-          ? rows.update(before, change.update)
-          : rows.create((change as Creation).create) // without befores all are created
-      written.push(row)
+      if ('create' in change) written.push(rows.create(change.create))
+      else if (before) written.push(rows.update(before, change.update))
     }
     return written
   } catch (error) {

@@ -262,7 +262,7 @@ class CollectionResource implements Resource<UnknownDef> {
         return writeByFilter(context, operation, query)
       },
     })
-    return result.value as number // of items
+    return Number(result.value)
   }
 
   /** Runs an action with its arguments, which the types of the declaration check. */

@@ -27,9 +27,7 @@ export function toProgramNested(
     const part = parts[at] ?? null
     const { collection: related } = level.context.target
     const toItem = (each: NestedItem) => toProgramNested(related, each, level.inner) as Json // an item is JSON
-    nested[names.names[at] ?? ''] = Array.isArray(part)
-      ? part.map(toItem)
-      : part && toItem(part as NestedItem)
+    nested[names.names[at] ?? ''] = part && ('stored' in part ? toItem(part) : part.map(toItem))
   }
   return toProgramItem(collection, stored, nested)
 }

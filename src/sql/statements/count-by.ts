@@ -114,9 +114,9 @@ function printStatement({ keys, aggregates }: GroupPlan, rows: Fragment, limit: 
     ...keys,
     ...aggregates.flatMap(({ value, count }) => [value, ...(count ? [count] : [])]),
   ]
-  const names = values.map((_, at) => sql.id(`rest_${at}`))
-  const columns = values.map(({ expression }, at) => sql`${expression} as ${names[at]}`)
-  const selected = values.map(({ read }, at) => sql`${read(names[at] as Fragment)} as ${names[at]}`) // one for each
+  const named = values.map((value, at) => ({ ...value, name: sql.id(`rest_${at}`) }))
+  const columns = named.map(({ expression, name }) => sql`${expression} as ${name}`)
+  const selected = named.map(({ read, name }) => sql`${read(name)} as ${name}`)
   const groups =
     keys.length === 0 ? sql`` : sql` group by ${sql.raw(keys.map((_, at) => at + 1).join())}`
   const inner = sql`select ${sql.join([...columns, sql`count(*) as rest_count`])} from ${rows}${groups} limit ${limit}`

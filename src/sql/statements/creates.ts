@@ -180,7 +180,7 @@ export class Creates {
       made.push(...(await this.#insertNextRows(others.slice(made.length), runner)))
     const named = await this.#insertChosenRows(creates.filter(isChosen), runner)
     // One row, one item.
-    return creates.map(each => (isChosen(each) ? named : made).shift() as Stored)
+    return creates.flatMap(each => (isChosen(each) ? named : made).shift() ?? [])
   }
 
   /** Whether the next id of all servers is needed. */
