@@ -17,9 +17,9 @@ const KINDS = [
   [/^55P03$/, 'locked'],
   [/^57014$/, 'cancelled'],
   [/^(?:08...|53...|57P0\d|25006)$/, 'unavailable'],
-  // Those of Node.
+  // Those of Node, and of postgres.js.
   [
-    /^E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN)$/,
+    /^(?:E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN)|CONNECT(?:_TIMEOUT|ION_(?:CLOSED|DESTROYED|ENDED)))$/,
     'unavailable',
   ],
 ] as const
@@ -56,15 +56,15 @@ export function findFailure(error: unknown): DriverFailure | undefined {
   switch (kind) {
     case 'unique':
     case 'excluded':
-      return { kind, index: textOf(error, 'constraint'), columns: listKeyColumns(error) }
+      return { kind, index: nameOf(error, 'constraint'), columns: listKeyColumns(error) }
     case 'conflict':
       return { kind, columns: NOT_PRESENT.test(detailOf(error)) ? listKeyColumns(error) : [] }
     case 'missing':
-      return { kind, columns: [textOf(error, 'column') ?? []].flat() }
+      return { kind, columns: [nameOf(error, 'column') ?? []].flat() }
     case 'unstorable': {
       // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
       const index = code === '54000' ? /"([^"]+)"/.exec(error.message)?.[1] : undefined
-      return { kind, index, columns: [textOf(error, 'column') ?? []].flat() }
+      return { kind, index, columns: [nameOf(error, 'column') ?? []].flat() }
     }
     case undefined: {
       // A prepared statement whose table was altered.
@@ -97,6 +97,9 @@ function textOf(error: Error, name: string): string | undefined {
   const value: unknown = Reflect.get(error, name)
   return typeof value === 'string' ? value : undefined
 }
+
+/** Reads a name as pg has it, or postgres.js: `constraint`, `constraint_name`. */
+const nameOf = (error: Error, of: string) => textOf(error, of) ?? textOf(error, `${of}_name`)
 
 function detailOf(error: Error): string {
   return textOf(error, 'detail') ?? ''
