@@ -86,6 +86,14 @@ test.each([
   expect((await editor.hover(place)).replaceAll(/^```tsx?\n|\n```\n*$/g, '')).toBe(text)
 })
 
+test.each([
+  ['= |defineCollection(', 'Defines a collection: '],
+  ['= |defineApi(', 'Defines an api. '],
+  ['= |createClient<', 'Creates a client of an api: '],
+])('what stands below the types of %s begins with words', async (place, words) => {
+  expect(await editor.hover(place)).toContain(`<...>${words}`)
+})
+
 describe('an error', () => {
   test.each([
     [
