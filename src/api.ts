@@ -200,10 +200,10 @@ interface PlainApiOptions extends Policies, PagesOption, PlainByName {
 }
 
 const API_RULES: Rules<PlainApiOptions> = {
+  collections: COLLECTIONS,
   ...POLICY_RULES,
   pages: rule.having('pages such as html, imported from rest-conventions/html', 'print'),
   version: rule.wholeFrom(1),
-  collections: COLLECTIONS,
   versions: rule.listOf(rule.OBJECT),
   hooks: rule.OBJECT,
   actions: rule.OBJECT,

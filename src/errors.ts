@@ -332,6 +332,11 @@ export function throwIfAny(issues: readonly Issue[], status = 400): void {
   if (issues.length > 0) throw new HttpError(status, issues.slice(0, MAX_ISSUES))
 }
 
+/** Quotes a text for a message; of a long one only the beginning. */
+export function quote(text: string, max = 64): string {
+  return JSON.stringify(text.length > max ? `${text.slice(0, max)}…` : text)
+}
+
 /** Prints `; did you mean "color"?`, or nothing where no name is near. */
 export function suggestion(name: string, names: Iterable<string>): string {
   const near = nearest(name, names)

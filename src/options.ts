@@ -1,6 +1,6 @@
 // Checks the options of every builder: an unknown name or a wrong value is a TypeError, in JavaScript
 // too. Not by zod: building its schemas for all options would take 10 ms of every start.
-import { isFieldName, suggestion } from './errors.ts'
+import { isFieldName, quote, suggestion } from './errors.ts'
 
 /** What the value of an option must be. */
 export interface Rule {
@@ -28,8 +28,8 @@ export const DATE: Rule = {
   wanted: 'a valid Date',
   fits: value => value instanceof Date && !Number.isNaN(value.getTime()),
 }
-export const NOT_NEGATIVE: Rule = {
-  wanted: 'a number from 0',
+export const SECONDS: Rule = {
+  wanted: 'a number of seconds from 0',
   fits: value => Number.isFinite(value) && Number(value) >= 0,
 }
 /** To browsers and caches `*` means any header. */
@@ -50,9 +50,10 @@ export function oneOf(...values: readonly string[]): Rule {
   return { wanted, fits: value => values.some(known => known === value) }
 }
 
-export function wholeFrom(min: number): Rule {
+/** @param unit of what, in the plural: `bytes`. */
+export function wholeFrom(min: number, unit?: string): Rule {
   return {
-    wanted: `a whole number from ${min}`,
+    wanted: `a whole number ${unit ? `of ${unit} ` : ''}from ${min}`,
     fits: value => Number.isSafeInteger(value) && Number(value) >= min,
   }
 }
@@ -114,8 +115,10 @@ export function checkOptions(
 ): void {
   if (!isObject(options)) {
     const needed = Object.keys(rules).filter(name => rules[name]?.needed)
-    const example = needed.length > 0 ? `, such as { ${needed.join(', ')} }` : ''
-    throw new TypeError(`${where} needs an object of options${example}, not ${show(options)}`)
+    const shown = needed.length > 0 ? needed : Object.keys(rules).slice(0, 1)
+    throw new TypeError(
+      `${where} needs an object of options, such as { ${shown.join(', ')} }, not ${show(options)}`,
+    )
   }
   for (const name of isPlain(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(rules, name)) continue
@@ -166,7 +169,7 @@ export function isPlain(value: unknown): value is object {
 
 /** Prints a value for a message. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
+  if (typeof value === 'string') return quote(value)
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`
   if (value instanceof Date) return 'an invalid one'

@@ -178,7 +178,7 @@ const cars = defineCollection({ name: 'cars', schema, store: memoryStore() })
 const vans = defineCollection({ name: 'vans', schema, store: memoryStore() })
 
 test.each<[string, () => unknown, string]>([
-  ['no options', define(undefined), 'defineApi needs an object of options, not undefined'],
+  ['no options', define(undefined), 'defineApi needs an object of options, such as {'],
   [
     'a role that does not exist',
     declare({ fields: { color: 'hidden' } }),

@@ -145,9 +145,9 @@ const RULES: Rules<BearerJwtOptions> = {
   keys: rule.listOf(rule.OBJECT, 1),
   algorithms: rule.listOf(rule.oneOf(...ALGORITHMS), 1),
   typ: rule.listOf(rule.TEXT, 1),
-  tolerance: rule.NOT_NEGATIVE,
-  cache: rule.NOT_NEGATIVE,
-  staleKeys: rule.NOT_NEGATIVE,
+  tolerance: rule.SECONDS,
+  cache: rule.SECONDS,
+  staleKeys: rule.SECONDS,
   realm: rule.TEXT,
   principal: rule.FUNCTION,
 }

@@ -41,8 +41,8 @@ const RULES: Rules<IntrospectionOptions> = {
   client: rule.needed(rule.OBJECT),
   issuer: rule.FILLED_TEXT,
   audience: AUDIENCE,
-  cache: rule.NOT_NEGATIVE,
-  timeout: rule.wholeFrom(1),
+  cache: rule.SECONDS,
+  timeout: rule.wholeFrom(1, 'milliseconds'),
   realm: rule.TEXT,
   principal: rule.FUNCTION,
 }

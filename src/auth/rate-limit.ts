@@ -108,7 +108,7 @@ const RULES: Rules<RateLimitOptions> = {
     ),
   ),
   whenDown: rule.oneOf('open', 'closed'),
-  timeout: rule.wholeFrom(1),
+  timeout: rule.wholeFrom(1, 'milliseconds'),
   reset: rule.oneOf('epoch', 'iso'),
 }
 
@@ -122,13 +122,13 @@ const COMMON = {
 }
 const OWN_RULES = {
   ...COMMON,
-  limit: rule.needed(rule.wholeFrom(1)),
-  window: rule.needed(rule.wholeFrom(1)),
+  limit: rule.needed(rule.wholeFrom(1, 'requests')),
+  window: rule.needed(rule.wholeFrom(1, 'seconds')),
 }
 const SHARED_RULES = { ...COMMON, limiter: rule.needed(LIMITER) }
 const LIMITER_RULES = {
-  points: rule.needed(rule.wholeFrom(1)),
-  duration: rule.needed(rule.wholeFrom(1)),
+  points: rule.needed(rule.wholeFrom(1, 'requests')),
+  duration: rule.needed(rule.wholeFrom(1, 'seconds')),
 }
 
 /**

@@ -96,7 +96,10 @@ async function loadApi(path: string): Promise<OpenApi> {
     )
   })
   const api = Object.values(module).find(isApi)
-  if (!api) throw new CommandError(`${path} exports no api. Export what defineApi returns`)
+  if (!api)
+    throw new CommandError(
+      `${path} exports no api. Export what defineApi returns: export const api = defineApi({ … })`,
+    )
   return api
 }
 

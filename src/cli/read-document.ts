@@ -147,6 +147,8 @@ function isDocument(value: unknown): value is JsonObject {
 }
 
 function toDocument(value: unknown, name: string): JsonObject {
-  if (!isDocument(value)) throw new CommandError(`${name} is no OpenAPI document`)
-  return value
+  if (isDocument(value)) return value
+  throw new CommandError(
+    `${name} is not an OpenAPI document. Give the URL of an API, or a file with its /openapi.json`,
+  )
 }

@@ -66,7 +66,7 @@ const RULES: Rules<CorsOptions> = {
     fits: value => value === '*' || rule.listOf(ORIGIN).fits(value) || rule.FUNCTION.fits(value),
   },
   credentials: rule.BOOLEAN,
-  maxAge: rule.wholeFrom(0),
+  maxAge: rule.wholeFrom(0, 'seconds'),
   headers: rule.listOf(rule.HEADER_NAME),
 }
 

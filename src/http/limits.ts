@@ -1,5 +1,5 @@
 // The limits of a request. All of them have defaults; an invalid one is a TypeError.
-import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
+import { checkOptions, rulesFor, wholeFrom, withDefaults } from '../options.ts'
 
 const DEFAULTS = {
   /** Bytes of a request target. Default 8,192. */
@@ -75,7 +75,14 @@ export type Limits = Readonly<typeof DEFAULTS>
 /** Some of the limits. The others have their defaults. */
 export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined }
 
-const RULES = Object.fromEntries(Object.keys(DEFAULTS).map(name => [name, wholeFrom(1)]))
+const BYTES = wholeFrom(1, 'bytes')
+const MILLISECONDS = wholeFrom(1, 'milliseconds')
+const RULES = {
+  ...rulesFor(Object.keys(DEFAULTS), wholeFrom(1)),
+  ...rulesFor(['target', 'body', 'item', 'page', 'accept', 'upload', 'inline'], BYTES),
+  ...rulesFor(['unsent', 'keyAnswer', 'bodyRate'], BYTES),
+  ...rulesFor(['bodyTime', 'workTime', 'keyTime'], MILLISECONDS),
+}
 
 /**
  * Builds the limits in force: the defaults with the given ones in their place.

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { noteArrival } from '../base/turns.ts'
 import type { Issue } from '../errors.ts'
-import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
+import { checkOptions, rulesFor, wholeFrom, withDefaults } from '../options.ts'
 import { findServed, queued } from '../server/handlers/node-handler.ts'
 import { askForBody, expecting, takenOver } from '../server/handlers/node-send.ts'
 import {
@@ -37,8 +37,10 @@ export type HardenOptions = {
   readonly maxConnections?: number | undefined
 }
 
-const NAMES = [...Object.keys(DEFAULTS), 'maxConnections']
-const RULES = Object.fromEntries(NAMES.map(name => [name, wholeFrom(1)]))
+const RULES = {
+  ...rulesFor(Object.keys(DEFAULTS), wholeFrom(1, 'milliseconds')),
+  maxConnections: wholeFrom(1),
+}
 
 /** How often Node looks for requests that time out; its own default is 30 s. */
 const CHECK_MS = 500

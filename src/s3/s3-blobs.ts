@@ -38,7 +38,7 @@ const RULES: Rules<S3BlobOptions> = {
   client: rule.needed(rule.having('a client of @aws-sdk/client-s3', 'send')),
   bucket: rule.needed(rule.FILLED_TEXT),
   prefix: rule.TEXT,
-  partSize: rule.wholeFrom(MIN_PART),
+  partSize: rule.wholeFrom(MIN_PART, 'bytes'),
 }
 
 /**

@@ -83,7 +83,12 @@ const KEEP = rule.wholeFrom(1000)
 
 export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,
-  db: rule.needed(rule.having('a Kysely', 'getExecutor')),
+  db: rule.needed(
+    rule.having(
+      'an instance of Kysely, such as new Kysely({ dialect: new SqliteDialect({ database }) })',
+      'getExecutor',
+    ),
+  ),
   database: rule.oneOf(...Object.keys(DATABASES)),
   create: {
     wanted: 'true, false or "records"',
@@ -94,8 +99,8 @@ export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
     wanted: '"UTC": in other zones an hour comes twice a year, so that a time may be two',
     fits: value => value === 'UTC',
   },
-  timeout: rule.wholeFrom(1),
-  maxScan: rule.wholeFrom(1),
+  timeout: rule.wholeFrom(1, 'milliseconds'),
+  maxScan: rule.wholeFrom(1, 'rows'),
   rememberTotals: rule.BOOLEAN,
   databaseMessages: rule.BOOLEAN,
   changes: {

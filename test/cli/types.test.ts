@@ -261,7 +261,10 @@ describe('it says what is wrong, and ends with 1', () => {
     [(): string => join(folder, 'no.json'), /^Cannot read .*no.json. There is no such file$/],
     [(): string => folder, /^Cannot read /],
     [(): string => join(folder, 'large.json'), /large.json has more than 10 MiB$/],
-    [(): string => join(folder, 'other.json'), /other.json is no OpenAPI document$/],
+    [
+      (): string => join(folder, 'other.json'),
+      /other.json is not an OpenAPI document. Give the URL of an API/,
+    ],
   ] as const)('%s', async (source, message, token?: string) => {
     await expect(readDocument(source(), token)).rejects.toThrow(message)
   })

@@ -46,7 +46,11 @@ export const POLICY_RULES: Rules<Policies> = {
   cors: rule.OBJECT,
   limits: rule.OBJECT,
   schemes: rule.listOf(
-    rule.having('a scheme, such as basic({ … }) returns', 'authenticate', 'challenge'),
+    rule.having(
+      'a scheme, which basic({ … }), bearerJwt({ … }) and introspection({ … }) of rest-conventions return',
+      'authenticate',
+      'challenge',
+    ),
   ),
   access: rule.OBJECT,
   rateLimit: rule.OBJECT,

@@ -52,13 +52,20 @@ export function compileHooks(
   { transaction: transact }: Pick<Store, 'transaction'>,
 ): CompiledHooks {
   if (!hooks) return NO_HOOKS
+  const names = [...OPERATIONS, SEARCH, DOWNLOAD, ...actions]
+  const bare = Object.keys(hooks).find(
+    name => !Object.hasOwn(HOOK_RULES, name) && names.includes(name),
+  )
+  assertValid(
+    bare === undefined,
+    `${where}: "${bare}" is an operation. Say when its hook runs, such as { before: { ${bare}: … } }`,
+  )
   checkOptions(where, hooks, HOOK_RULES)
   const { before, after, error, transaction = false } = hooks
   assertValid(
     !transaction || transact,
     `${where}: transaction: true needs a store with transactions, such as sqlStore() or memoryStore()`,
   )
-  const names = [...OPERATIONS, SEARCH, DOWNLOAD, ...actions]
   const own = rule.rulesFor(names.includes(RESTORE) ? [RESTORE] : [], rule.FUNCTION)
   return Object.freeze({
     before: byOperation<BeforeHook>(`${where}.before`, before, { ...BEFORE_RULES, ...own }, names),

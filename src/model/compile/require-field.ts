@@ -9,7 +9,7 @@ export function requireField(name: string, fields: Fields, option: string, dotte
   const field = findField(fields, toPath(dotted))
   if (field) return field
   const hint = /^(?:parents|references|relation)$/.test(option)
-    ? `; it takes { <a field of ${name}>: '<a collection>' }`
+    ? `; it takes { <a field of ${name}>: '<a collection>' }. Add the field to the schema of ${name}`
     : suggestion(dotted, listPaths(fields)) || listNames(listPaths(fields))
   throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }

@@ -22,7 +22,7 @@ const DEFAULT_SECONDS = 60
 
 const RULES: Rules<TakeOptions> = {
   limit: wholeFrom(1),
-  lease: wholeFrom(1),
+  lease: wholeFrom(1, 'seconds'),
   maxAttempts: wholeFrom(1),
   signal: ANYTHING,
 }
