@@ -10,6 +10,15 @@ interface Chunk<K, T> {
   readonly entries: T[]
 }
 
+/** For how many keys the place of the latest entry is known. */
+const FEW_KEYS = 64
+
+/** The position behind an entry. */
+interface LatestPlace<K, T> {
+  chunk: Chunk<K, T>
+  next: number
+}
+
 /** Negative for entries before a place, zero at it, positive after it; it must grow with the entries. */
 export type Probe<K, T> = (key: K, entry: T) => number
 
@@ -17,6 +26,8 @@ export class SortedList<K, T> {
   #chunks: Chunk<K, T>[] = []
   /** The position of each chunk's first entry; absent after a change until it is needed. */
   #starts: number[] | undefined
+  /** Where the latest entry of each of few keys was added: as ids grow, the next one of the key belongs behind it. */
+  readonly #latest = new Map<K, LatestPlace<K, T>>()
 
   /** Adds an entry at its place; its position among equal entries is not defined. */
   add(key: K, entry: T, place: Probe<K, T>): void {
@@ -33,13 +44,26 @@ export class SortedList<K, T> {
       return
     }
     this.#starts = undefined
-    const [at, chunk = last] = this.#findChunk(place)
-    const position = firstNotBelow(chunk, place)
-    chunk.keys.splice(position, 0, key)
-    chunk.entries.splice(position, 0, entry)
+    const latest = this.#findLatest(key, last)
+    if (!isBetween(latest, place)) {
+      latest.chunk = this.#findChunk(place)[1] ?? last
+      latest.next = firstNotBelow(latest.chunk, place)
+    }
+    const { chunk } = latest
+    chunk.keys.splice(latest.next, 0, key)
+    chunk.entries.splice(latest.next++, 0, entry)
     if (chunk.keys.length <= CHUNK) return
     const half = { keys: chunk.keys.splice(CHUNK / 2), entries: chunk.entries.splice(CHUNK / 2) }
-    this.#chunks.splice(at + 1, 0, half)
+    this.#chunks.splice(this.#chunks.indexOf(chunk) + 1, 0, half)
+  }
+
+  /** Finds the place behind the latest entry of a key, if it is known; it may have moved since. */
+  #findLatest(key: K, chunk: Chunk<K, T>): LatestPlace<K, T> {
+    const known = this.#latest.get(key)
+    if (known) return known
+    const first = { chunk, next: 0 }
+    if (this.#latest.size < FEW_KEYS) this.#latest.set(key, first)
+    return first
   }
 
   /** Removes the entry at a place; does nothing without one. */
@@ -162,6 +186,12 @@ const BATCH = 64
 /** @param at within the chunk. */
 function probeAt<K, T>({ keys, entries }: Chunk<K, T>, at: number, place: Probe<K, T>): number {
   return place(keys[at] as K, entries[at] as T)
+}
+
+/** Whether an entry belongs there: an empty chunk may be no part of the list any more. */
+function isBetween<K, T>({ chunk, next }: LatestPlace<K, T>, place: Probe<K, T>): boolean {
+  const isWithin = next > 0 && next < chunk.keys.length
+  return isWithin && probeAt(chunk, next - 1, place) < 0 && probeAt(chunk, next, place) > 0
 }
 
 function firstNotBelow<K, T>(chunk: Chunk<K, T>, place: Probe<K, T>): number {
