@@ -58,13 +58,13 @@ describe('a parameter of other libraries names the one that is meant', () => {
     ['pageSize', PAGED],
     ['skip', PAGED],
     ['order', 'Use sort, such as sort=-created_at.'],
-    ['q', 'Search at /search. A collection has it by the option search.'],
-    ['search', 'Search at /search. A collection has it by the option search.'],
+    ['q', 'cars has no search. To add one, declare search: [<its fields>]'],
+    ['search', 'cars has no search. To add one, declare search: [<its fields>]'],
     ['select', 'Use fields, such as fields=id.'],
     ['expand', 'Use include, such as include=model.'],
     ['populate', 'Use include, such as include=model.'],
     ['filter', 'Filter by a field, such as color=red, or by where.'],
-    ['by', 'Count by groups at /count, by fields that the collection lists in the option groups.'],
+    ['by', 'cars has no groups. To add them, declare groups: [<its fields>]'],
     ['after', 'Follow the Link header: its URLs have the cursor.'],
   ])('%s', async (name, hint) => {
     const message = `Unknown query parameter "${name}". ${hint}`
@@ -77,20 +77,97 @@ describe('a path below a collection says what is wrong', () => {
     ['/v2/cars.pdf', 'cars has no format "pdf". Use .json, .xml, .csv, .ndjson.'],
     ['/v2/cars/1.pdf', 'cars has no format "pdf". Use .json, .xml, .csv, .ndjson.'],
     ['/v2/cars/0x1', 'No car has the id "0x1": ids are whole numbers.'],
-    ['/v2/secrets/0x1', 'Nothing exists at "/v2/secrets/0x1". The root lists the collections.'],
-    ['/v2/secrets.pdf', 'Nothing exists at "/v2/secrets.pdf". The root lists the collections.'],
+    ['/v2/secrets/0x1', 'Nothing exists at "/v2/secrets/0x1". GET / lists the collections.'],
+    ['/v2/secrets.pdf', 'Nothing exists at "/v2/secrets.pdf". GET / lists the collections.'],
     [
       '/v2/cars/1/optoins',
       'Nothing exists at "/v2/cars/1/optoins": did you mean /v2/cars/1/options?',
     ],
-    ['/v2/cars/1/secrts', 'Nothing exists at "/v2/cars/1/secrts". The root lists the collections.'],
-    ['/v2/nothing', 'Nothing exists at "/v2/nothing". The root lists the collections.'],
+    [
+      '/v2/cars/1/secrts',
+      'Nothing exists at "/v2/cars/1/secrts". Below an item of cars there are: options.',
+    ],
+    ['/v3/cars', 'Nothing exists at "/v3/cars": did you mean /v2/cars?'],
+    ['/v2/cars/search', 'cars has no search. To add one, declare search: [<its fields>].'],
+    [
+      '/v2/batch',
+      'Nothing exists at "/v2/batch". This API takes no batches. To add them, set batch: true in defineApi.',
+    ],
+    ['/v2/nothing', 'Nothing exists at "/v2/nothing". GET / lists the collections.'],
   ])('%s', async (path, message) => {
     expect(await ask(path)).toEqual([404, 'no_such_path', message])
   })
 })
 
+test('an id that is no UUID', async () => {
+  expect(await ask('/v2/photos/12')).toEqual([
+    404,
+    'not_found',
+    'No photo has the id "12": ids are UUIDs.',
+  ])
+})
+
 test.each<[string, string, RequestInit, number, string]>([
+  [
+    'several values without [in]',
+    '/v2/cars?price=1,2',
+    {},
+    400,
+    'price must be a number, not "1,2". For several values send price[in]=1,2,…',
+  ],
+  [
+    'a long value',
+    `/v2/cars?price=${'x'.repeat(65)}`,
+    {},
+    400,
+    `price must be a number, not "${'x'.repeat(64)}…"`,
+  ],
+  [
+    'a file in a filter',
+    '/v2/photos?photo=x',
+    {},
+    400,
+    'photo is a file. Filter with photo[exists]=true or photo[exists]=false',
+  ],
+  [
+    'a null of what is required',
+    '/v2/cars/1',
+    { method: 'PATCH', headers: JSON_TYPE, body: '{"color":null}' },
+    400,
+    'color is required: null would remove it. Send a value, or leave color out',
+  ],
+  [
+    'a file that is no Base64',
+    '/v2/photos',
+    { method: 'POST', headers: JSON_TYPE, body: '{"photo":{"type":"image/png","data":"%%%"}}' },
+    400,
+    'photo.data must be Base64, such as "aGk="',
+  ],
+  [
+    'no body',
+    '/v2/cars',
+    { method: 'POST' },
+    400,
+    'The request needs a body, such as JSON with Content-Type: application/json.',
+  ],
+  [
+    'a part of an item',
+    '/v2/cars/1',
+    { method: 'PUT', headers: { ...JSON_TYPE, 'content-range': 'bytes 0-1/2' }, body: '{}' },
+    400,
+    'A PUT cannot have Content-Range, because it replaces the whole item. Leave the header out, or send PATCH for a part',
+  ],
+  [
+    'a page of another origin',
+    '/v2/cars',
+    {
+      method: 'POST',
+      headers: { ...JSON_TYPE, cookie: 'a=b', origin: 'https://evil.example' },
+      body: '{}',
+    },
+    403,
+    'A page of the origin "https://evil.example" must not write here with the credentials of the browser. Allow its origin in cors.origins.',
+  ],
   [
     'a stale If-Match',
     '/v2/cars/1',
@@ -178,7 +255,26 @@ const cars = defineCollection({ name: 'cars', schema, store: memoryStore() })
 const vans = defineCollection({ name: 'vans', schema, store: memoryStore() })
 
 test.each<[string, () => unknown, string]>([
-  ['no options', define(undefined), 'defineApi needs an object of options, such as {'],
+  [
+    'no options',
+    define(undefined),
+    'defineApi needs an object of options, such as { collections }, not undefined',
+  ],
+  [
+    'a hook without its time',
+    declare({ hooks: { create: () => undefined } }),
+    'cars: hooks: "create" is an operation. Say when its hook runs, such as { before: { create: … } }',
+  ],
+  [
+    'a scheme by its name',
+    define({ collections: { cars }, schemes: ['bearer'] }),
+    'defineApi: schemes[0] must be a scheme, which basic({ … }), bearerJwt({ … }) and introspection({ … }) of rest-conventions return, not "bearer"',
+  ],
+  [
+    'a parent by no field',
+    declare({ parents: { model_id: 'models' } }),
+    `cars: parents names no field: "model_id"; it takes { <a field of cars>: '<a collection>' }. Add the field to the schema of cars`,
+  ],
   [
     'a role that does not exist',
     declare({ fields: { color: 'hidden' } }),

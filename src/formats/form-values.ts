@@ -2,7 +2,7 @@
 // item. The schema's fields decide what a text means, never how it looks.
 
 import { getProperty, type Item, isObject, type Json } from '../base/values.ts'
-import { HttpError, type Issue, throwIfAny, toHttpError } from '../errors.ts'
+import { HttpError, type Issue, quote, throwIfAny, toHttpError } from '../errors.ts'
 import { FORM_PARAMETERS, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields, isUnreadable } from '../schema/fields.ts'
 import { inexactReason, parseScalars } from '../schema/scalars.ts'
@@ -285,8 +285,7 @@ function readPart(
   // The schema has a better message for an enumeration.
   if (field.choices || field.kind === 'any') return part
   const inexact = inexactReason(part, field)
-  const what =
-    inexact ?? `must be ${describeField(field)}, not ${JSON.stringify(part.slice(0, 64))}`
+  const what = inexact ?? `must be ${describeField(field)}, not ${quote(part)}`
   const type = inexact === undefined ? 'invalid_type' : 'inexact_number'
   issues.push({ message: `${path} ${what}`, field: path, type })
   return part

@@ -2,7 +2,7 @@
 // are applied to is never changed.
 
 import { getProperty, type Item, isObject, type Json, sameJson } from '../base/values.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, quote } from '../errors.ts'
 import { checkName } from './json-value.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
@@ -146,7 +146,7 @@ function parsePointer(
 
 function printPointer(path: readonly string[]): string {
   const text = path.map(token => token.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
-  return JSON.stringify(text.slice(0, 64))
+  return quote(text)
 }
 
 /** Requires a value to change, except a write-only one: whether it is there is not told. @throws HttpError 409 */

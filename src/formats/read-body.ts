@@ -1,7 +1,7 @@
 // The bytes and the text of a body, under the limits that every format shares.
 import { isAscii } from 'node:buffer'
 import type { Awaitable } from '../base/values.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, quote } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { ReadContext } from './format.ts'
 
@@ -70,7 +70,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true })
  */
 export function decodeText(bytes: Uint8Array, charset = 'utf-8'): string {
   if (!/^(?:utf-?8|us-ascii)$/i.test(charset)) {
-    const message = `The charset must be utf-8, not ${JSON.stringify(charset.slice(0, 32))}`
+    const message = `The charset must be utf-8, not ${quote(charset, 32)}`
     throw new HttpError(415, [{ message, type: 'unsupported_charset' }])
   }
   if (isAscii(bytes))

@@ -1,7 +1,7 @@
 // Substitutes for clients that cannot send the real thing (specification, "Resource operations" and
 // "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `_if_match`,
 // `_idempotency_key`, `suppress_error_codes`.
-import { type ErrorType, HttpError } from '../errors.ts'
+import { type ErrorType, HttpError, quote } from '../errors.ts'
 import type { RequestHeaders } from './message.ts'
 
 export const METHOD_PARAMETER = '_method'
@@ -53,7 +53,7 @@ function invalidOverride(message: string, type: ErrorType = 'invalid_method'): H
 }
 
 function show(name: string): string {
-  return JSON.stringify(name.slice(0, 32))
+  return quote(name, 32)
 }
 
 /** The status under `suppress_error_codes`: 500 for a server error, 200 for all else. */

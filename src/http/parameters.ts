@@ -1,5 +1,5 @@
 // Parameters of a query and of an urlencoded form: `a=1&b=2`.
-import type { Issue } from '../errors.ts'
+import { type Issue, quote } from '../errors.ts'
 
 /** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */
 export interface Parameter {
@@ -44,7 +44,7 @@ export function percentDecode(text: string): string | undefined {
 /** Says what of a text {@link parseParameters} could not read. */
 export function describeEscape(where: 'query' | 'body', text: string): string {
   const wrong = text.split(/[&=]/).find(part => unescapeParameter(part) === undefined) ?? text
-  return `The ${where} has an escape that is not valid UTF-8: ${JSON.stringify(wrong.slice(0, 64))}. Encode names and values by encodeURIComponent; a percent sign is %25.`
+  return `The ${where} has an escape that is not valid UTF-8: ${quote(wrong)}. Encode names and values by encodeURIComponent; a percent sign is %25.`
 }
 
 /** Prints parameters so that {@link parseParameters} gives them back. */
@@ -95,7 +95,7 @@ export function readWholeNumber(
 ): number | undefined {
   if (text === undefined) return undefined
   if (/^\d+$/.test(text)) return toPosition(text)
-  const message = `${name} must be a whole number from 0, not ${JSON.stringify(text.slice(0, 32))}`
+  const message = `${name} must be a whole number from 0, not ${quote(text, 32)}`
   issues.push({ message, field: name, type: 'invalid_number' })
   return undefined
 }

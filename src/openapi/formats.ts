@@ -1,5 +1,6 @@
 // The formats that a document describes.
 
+import { quote } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 
@@ -15,6 +16,6 @@ export function findFormats(
   const known = formats.map(({ name }) => name).join(', ')
   return {
     formats: found,
-    unknown: `formats: the api has no format ${JSON.stringify(unknown.slice(0, 64))}. It has ${known}`,
+    unknown: `formats: the api has no format ${quote(unknown)}. It has ${known}`,
   }
 }

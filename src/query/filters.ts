@@ -3,9 +3,9 @@
 import { isDate, LAST_INSTANT, parseInstant, printInstant, toUtc } from '../base/dates.ts'
 import { type Path, toPath } from '../base/paths.ts'
 import { isUuid, type Scalar } from '../base/values.ts'
-import { type ErrorType, type Issue, listNames } from '../errors.ts'
+import { type ErrorType, type Issue, listNames, quote } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
-import { splitValues } from '../http/value-list.ts'
+import { joinValues, splitValues } from '../http/value-list.ts'
 import {
   describeField,
   type Field,
@@ -83,13 +83,13 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
   }
   const operator = findOperator(word)
   if (!operator) {
-    const unknown = JSON.stringify(word.slice(0, 32))
+    const unknown = quote(word, 32)
     const message = `Unknown operator ${unknown}${listNames(listOperators(field))}`
     return issue(message, 'unknown_operator')
   }
   if (operator !== 'exists' && !isFilterable(field)) {
     const others = field.properties ? 'on one of its properties, or ' : ''
-    const message = `${dotted} is ${describeField(field)}: filter ${others}with [exists]`
+    const message = `${dotted} is ${describeField(field)}. Filter ${others}with ${dotted}[exists]=true or ${dotted}[exists]=false`
     return issue(message, 'not_filterable')
   }
   const wanted = unsupportedReason(operator, field)
@@ -116,7 +116,7 @@ export function readFilter(
 
 /** Reads the values of a filter, as {@link readFilter} does; none of them is split. */
 export function readValues(
-  { name, path, operator, field }: FilterName,
+  { name, path, operator, field, word }: FilterName,
   parts: readonly string[],
   limits: QueryLimits,
   issues: Issue[],
@@ -140,7 +140,17 @@ export function readValues(
     const found = parseFilterValues(text, field, pattern)
     if (found.length === 0) {
       const [what, type] = explainValue(text, field)
-      add(`${name} ${what}`, type)
+      const several = splitValues(text)
+      const areValues =
+        operator === 'in' &&
+        several.length > 1 &&
+        parts.length === 1 &&
+        word === 'eq' &&
+        several.every(each => parseFilterValues(each, field).length > 0)
+      const hint = areValues
+        ? `. For several values send ${name}[in]=${joinValues(several.slice(0, 2))},…`
+        : ''
+      add(`${name} ${what}${hint}`, type)
     }
     values.push(...found)
   }
@@ -166,10 +176,7 @@ export function parseFilterValues(text: string, field: Field, pattern = false): 
 function explainValue(text: string, field: Field): readonly [what: string, type: ErrorType] {
   const inexact = inexactReason(text, field)
   if (inexact !== undefined) return [inexact, 'inexact_number']
-  return [
-    `must be ${describeValue(field)}, not ${JSON.stringify(text.slice(0, 64))}`,
-    'invalid_value',
-  ]
+  return [`must be ${describeValue(field)}, not ${quote(text)}`, 'invalid_value']
 }
 
 /** Describes the value of a filter: a day will do for a moment. */

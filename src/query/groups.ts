@@ -3,7 +3,7 @@
 
 import { type Path, toPath } from '../base/paths.ts'
 import { type Item, type Json, namesOf } from '../base/values.ts'
-import { type ErrorType, type Issue, nearest } from '../errors.ts'
+import { type ErrorType, type Issue, nearest, quote } from '../errors.ts'
 import { type Parameter, readWholeNumber, single } from '../http/parameters.ts'
 import {
   describeField,
@@ -159,11 +159,7 @@ function readKeys(names: readonly string[], known: GroupKeys, add: AddIssue): Gr
       const near = nearest(name, known.keys())
       const hint =
         near === undefined ? `. Use: ${[...known.keys()].join(', ')}` : `: did you mean ${near}?`
-      add(
-        BY,
-        `Items are not counted by ${JSON.stringify(name.slice(0, 64))}${hint}`,
-        'unknown_group',
-      )
+      add(BY, `Items are not counted by ${quote(name)}${hint}`, 'unknown_group')
       continue
     }
     const dotted = key.path.join('.')
@@ -227,7 +223,7 @@ function readSort(text: string, columns: readonly GroupColumn[], add: AddIssue):
     if (seen.has(name)) return false
     seen.add(name)
     if (names.includes(name)) return true
-    const shown = JSON.stringify(name.slice(0, 64))
+    const shown = quote(name)
     add('sort', `Groups are not sorted by ${shown}. Use: ${names.join(', ')}`, 'not_sortable')
     return false
   })

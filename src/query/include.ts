@@ -1,7 +1,7 @@
 // What an item includes: `include=model,options(5),cars_models.model` → a tree of relations, and back.
 
 import type { Path } from '../base/paths.ts'
-import { type ErrorType, type Issue, nearest } from '../errors.ts'
+import { type ErrorType, type Issue, nearest, quote } from '../errors.ts'
 import type { ListParameterName } from './list-parameters.ts'
 import { invalidStepsReason, type QueryScope, type Relation } from './relation.ts'
 
@@ -125,7 +125,7 @@ class IncludeReader {
 function describeUnknown(name: string, scope: QueryScope): string {
   const near = nearest(name, [...scope.relations.keys()])
   const hint = near === undefined ? `. ${listChoices(scope)}` : `: did you mean ${near}?`
-  return `Unknown relation ${JSON.stringify(name.slice(0, 64))} of ${scope.name}${hint}`
+  return `Unknown relation ${quote(name)} of ${scope.name}${hint}`
 }
 
 function listChoices({ name, relations }: QueryScope): string {

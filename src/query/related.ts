@@ -1,7 +1,7 @@
 // Filters through relations: `model.name=Clio`, `options.label=GPS`, `options[exists]=false` say which items of the list are
 // found. Those of one query, or of one object, that go through one relation are about the same item.
 
-import { type Issue, nearest } from '../errors.ts'
+import { type Issue, nearest, quote } from '../errors.ts'
 import type { Filter, FilterLeaf } from '../store/filter.ts'
 import { EXISTS, type FilterName, findFilter, type InvalidName } from './filters.ts'
 import {
@@ -69,7 +69,10 @@ export function findFilterOf(
 ): FilterName | InvalidName {
   const followed = followRelations(dotted, scope)
   const { steps, rest } = followed
-  if (steps.length === 0) return suggestRelation(findFilter(dotted, word, scope.fields), followed)
+  if (steps.length === 0) {
+    const found = suggestRelation(findFilter(dotted, word, scope.fields), followed)
+    return 'issue' in found ? explainPlace(found, dotted, scope) : found
+  }
   const key = `${dotted}[${word}]`
   const name = word === 'eq' ? dotted : key
   const isWhole = rest === '' && word !== 'exists'
@@ -99,8 +102,33 @@ function suggestRelation(found: FilterName | InvalidName, followed: Followed): t
   const near = nearest(head, [...scope.relations.keys()])
   if (near === undefined) return found
   const hint = `: did you mean ${[near, ...below].join('.')}?`
-  const message = `Unknown field ${JSON.stringify(rest.slice(0, 64))}${hint.slice(0, 128)}`
+  const message = `Unknown field ${quote(rest)}${hint.slice(0, 128)}`
   return { ...found, issue: { ...found.issue, message } }
+}
+
+/** Adds to the issue of an unknown parameter where the collection takes it: counts by groups and searches have paths of their own. */
+function explainPlace(
+  found: InvalidName,
+  name: string,
+  { name: list, groups, searches }: QueryScope,
+): InvalidName {
+  const { issue } = found
+  if (!groups || !issue.message.startsWith('Unknown query') || issue.message.endsWith('?'))
+    return found
+  const [isGroups, isSearch] = [
+    /^(?:by|group_?by)$/i.test(name),
+    /^(?:q|query|search)$/i.test(name),
+  ]
+  if (!isGroups && !isSearch) return found
+  const [group] = groups
+  const path = isSearch ? searches && 'search?q=…' : group && `count?by=${group}`
+  const hint = path
+    ? `Use ${list}/${path}`
+    : `${list} has no ${isSearch ? 'search' : 'groups'}. To add ${isSearch ? 'one' : 'them'}, declare ${isSearch ? 'search' : 'groups'}: [<its fields>]`
+  return {
+    ...found,
+    issue: { ...issue, message: `Unknown query parameter ${quote(name)}. ${hint}` },
+  }
 }
 
 function wholeItemReason(steps: readonly Relation[]): string {

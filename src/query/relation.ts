@@ -1,6 +1,6 @@
 // What queries know of the collections around one: which items belong to an item, and under which names.
 
-import { type Issue, listNames, nearest } from '../errors.ts'
+import { type Issue, listNames, nearest, quote } from '../errors.ts'
 import { type Fields, listPaths } from '../schema/fields.ts'
 
 /** A collection as a query sees it. */
@@ -14,6 +14,10 @@ export interface QueryScope {
   readonly selectable: Fields
   readonly maxLimit: number
   readonly relations: ReadonlyMap<string, Relation>
+  /** The names by which its items are counted; absent if that is not known. */
+  readonly groups?: readonly string[]
+  /** Whether it has a search. */
+  readonly searches?: boolean
 }
 
 /** Items that belong to an item, by the name under which they are included and filtered by. */
@@ -79,6 +83,6 @@ export function unknownRelated({ steps, rest, scope }: Followed, field: string):
   const names = [...listPaths(scope.fields), ...scope.relations.keys()]
   const near = nearest(rest, names)
   const hint = near === undefined ? listNames(names) : `: did you mean ${prefix}${near}?`
-  const message = `Unknown field ${JSON.stringify((prefix + rest).slice(0, 64))}${hint}`
+  const message = `Unknown field ${quote(prefix + rest)}${hint}`
   return { message, field, type: 'unknown_field' }
 }

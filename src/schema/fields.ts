@@ -2,7 +2,7 @@
 
 import type { Path } from '../base/paths.ts'
 import type { Json, Scalar } from '../base/values.ts'
-import { type Issue, listNames, nearest } from '../errors.ts'
+import { type Issue, listNames, nearest, quote } from '../errors.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
 export type Kind =
@@ -113,7 +113,7 @@ export function unknownField(
     MEANT.find(([names]) => names.test(name)) ?? []
   const rest = others.size > 0 ? `. ${meant}` : listNames(listPaths(fields))
   const hint = near === undefined ? rest : `: did you mean ${near}?`
-  const message = `Unknown ${what} ${JSON.stringify(name.slice(0, 64))}${hint}`
+  const message = `Unknown ${what} ${quote(name)}${hint}`
   return { message, field, type: 'unknown_field' }
 }
 

@@ -1,6 +1,6 @@
 // Converts zod's issues to messages that people understand, each with its field and type.
 import type { z } from 'zod'
-import { type Issue, listNames, MAX_ISSUES, nearest } from '../errors.ts'
+import { type Issue, listNames, MAX_ISSUES, nearest, quote } from '../errors.ts'
 import {
   describeChoices,
   describeField,
@@ -50,7 +50,7 @@ export function unknownProperty(field: string, known: Fields | undefined): Issue
   )
   const writable = others.flatMap(([each, { serverOwned }]) => (serverOwned ? [] : [each]))
   const hint = near === undefined ? listNames(writable) : `: did you mean ${near}?`
-  const message = `Unknown field ${JSON.stringify(field.slice(0, 64))}${hint}`
+  const message = `Unknown field ${quote(field)}${hint}`
   return { message, field: field.slice(0, 128), type: 'unknown_field' }
 }
 

@@ -6,8 +6,9 @@ import { hasAmbientCredentials, isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { type Awaitable, andThen } from '../base/values.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, quote } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
+import type { HttpRequest } from '../http/message.ts'
 import { isSafe } from '../http/methods.ts'
 import type { ActionDefinition, ApiDefinition } from '../model/types/definition.ts'
 import { metadataAddress } from '../operations/calls/authorize.ts'
@@ -38,14 +39,18 @@ function refuseCrossSite(context: RequestContext): void {
   const { request } = context
   if (isSafe(request.method) || !hasAmbientCredentials(request) || !isForeign(context)) return
   throw crossOrigin(
-    'A page of another origin must not write here with the credentials of the browser. Allow its origin in cors.origins.',
+    request,
+    'must not write here with the credentials of the browser. Allow its origin in cors.origins.',
   )
 }
 
 /** Refuses a page of another origin that makes a browser keep cookies: it would log its reader in. @throws HttpError 403 */
 function refuseForeignLogin(context: RequestContext): void {
   if (!isForeign(context, context.api.cors.credentials)) return
-  throw crossOrigin('A page of another origin must not make a browser keep cookies of this one.')
+  throw crossOrigin(
+    context.request,
+    'must not make a browser keep cookies of this one. Allow its origin in cors.origins, with credentials: true.',
+  )
 }
 
 /** @param allowsListed whether pages of the origins that the api lists may send such a request. */
@@ -54,8 +59,11 @@ function isForeign({ api: { cors }, request, base }: RequestContext, allowsListe
   return isCrossSite(request, splitBase(base).origin, origin => allowsListed && isListed(origin))
 }
 
-function crossOrigin(message: string): HttpError {
-  return new HttpError(403, [{ message, type: 'cross_origin' }])
+function crossOrigin({ headers: { origin } }: HttpRequest, what: string): HttpError {
+  const page = origin === undefined ? 'another origin' : `the origin ${quote(origin, 128)}`
+  const message = `A page of ${page} ${what}`
+  const field = origin === undefined ? {} : { field: 'origin' }
+  return new HttpError(403, [{ message, ...field, type: 'cross_origin' }])
 }
 
 /** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 429, 503 */

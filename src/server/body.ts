@@ -110,7 +110,8 @@ function chooseBodyFormat(context: CollectionContext): ChosenReader {
   const { formats } = context.api
   requireUncompressed(context.request)
   if (method === 'PUT' && headers['content-range'] !== undefined) {
-    const message = 'A PUT replaces the whole; for a part of it send PATCH'
+    const message =
+      'A PUT cannot have Content-Range, because it replaces the whole item. Leave the header out, or send PATCH for a part'
     throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
   }
   const text = headers['content-type']

@@ -1,7 +1,7 @@
 // The body of a QUERY (RFC 10008), read before anything reads the parameters: from then on it is the GET of them.
 
 import type { Json } from '../base/values.ts'
-import { type ErrorType, HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { type ErrorType, HttpError, type Issue, quote, throwIfAny } from '../errors.ts'
 import { parseJson } from '../formats/json.ts'
 import { checkJson } from '../formats/json-value.ts'
 import { decodeText, readText, WholeBody } from '../formats/read-body.ts'
@@ -64,7 +64,7 @@ function findMediaType(text: string | undefined): MediaType {
   }
   const media = parseMediaType(text)
   if (media?.type === JSON_QUERY || media?.type === FORM_QUERY) return media
-  const message = `A QUERY cannot be ${JSON.stringify(text.slice(0, 64))}. ${types}.`
+  const message = `A QUERY cannot be ${quote(text)}. ${types}.`
   throw new HttpError(415, [{ message, field, type: 'unsupported_media_type' }], { headers })
 }
 

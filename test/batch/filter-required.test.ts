@@ -88,6 +88,6 @@ it('all items are named by their id', async () => {
   const { patchMany } = api.collection(cars)
   expect(await patchMany({ id: { exists: true } }, { price: 3 })).toBe(2)
   await expect(patchMany({}, { price: 4 })).rejects.toThrow(
-    'Send a filter that can leave items out. For all items send { id: { exists: true } }',
+    'This would be done to all items. Send a filter that can leave items out, or for all items { id: { exists: true } }',
   )
 })

@@ -2,7 +2,7 @@
 // has checked; it neither resolves, trims, renames nor guesses anything.
 import type { X2jOptions, XMLParser } from 'fast-xml-parser'
 import type { Item, Json } from '../../base/values.ts'
-import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
+import { type ErrorType, type Issue, quote, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
 import { inexactReason, parseScalars } from '../../schema/scalars.ts'
@@ -110,7 +110,7 @@ function checkAttributes(element: Element, path: string, issues: Issue[]): void 
     if (/^(?:xmlns$|xmlns:|xml:|xsi:(?!nil$))/.test(name)) continue
     if (ATTRIBUTE_VALUES.get(name)?.test(value)) continue
     if (element.name === MEMBER && name === 'name') continue
-    const what = `has an unknown attribute: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
+    const what = `has an unknown attribute: ${name.slice(0, 64)}=${quote(value)}`
     issues.push(valueIssue(path, what, 'unknown_attribute'))
   }
 }
@@ -185,8 +185,7 @@ function readScalar(text: string, field: Field, path: string, issues: Issue[]): 
   const [value] = parseScalars(trimmed, open)
   if (value !== undefined) return value
   const inexact = inexactReason(trimmed, field)
-  const what =
-    inexact ?? `must be ${describeField(field)}, not ${JSON.stringify(text.slice(0, 64))}`
+  const what = inexact ?? `must be ${describeField(field)}, not ${quote(text)}`
   issues.push(valueIssue(path, what, inexact === undefined ? 'invalid_type' : 'inexact_number'))
   return text
 }

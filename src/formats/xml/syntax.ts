@@ -1,6 +1,6 @@
 // The syntax of XML 1.0 (fifth edition) as far as a data format needs it: a strict check of
 // well-formedness; character data and names, printed and read.
-import { HttpError } from '../../errors.ts'
+import { HttpError, quote } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { checkName, tooDeep } from '../json-value.ts'
 
@@ -216,7 +216,7 @@ export function isBlank(text: string): boolean {
 }
 
 function brief(name: string): string {
-  return JSON.stringify(name.slice(0, 64))
+  return quote(name)
 }
 
 function malformed(at: number, what: string): HttpError {

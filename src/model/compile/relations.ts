@@ -77,6 +77,8 @@ export class CollectionScope implements QueryScope {
   readonly readable: Fields
   readonly selectable: Fields
   readonly maxLimit: number
+  readonly groups: readonly string[]
+  readonly searches: boolean
   readonly #collection: CollectionDefinition
   readonly #see: SeeRelation
   readonly #isClient: boolean
@@ -90,6 +92,8 @@ export class CollectionScope implements QueryScope {
     this.readable = collection.readableFields
     this.selectable = collection.selectableFields
     this.maxLimit = collection.maxLimit
+    this.groups = [...collection.groups.keys()]
+    this.searches = collection.search !== undefined
     this.#collection = collection
     this.#see = see
     this.#isClient = isClient

@@ -1,7 +1,7 @@
 // Paths to targets with their methods, and targets back to paths. path-to-regexp matches them and prints templates.
 import { compile, type PathFunction, pathToRegexp, stringify } from 'path-to-regexp'
 import { isUuid } from '../../base/values.ts'
-import { HttpError } from '../../errors.ts'
+import { HttpError, quote } from '../../errors.ts'
 import type { Format } from '../../formats/format.ts'
 import { percentDecode } from '../../http/parameters.ts'
 import { listBlobFields } from '../../schema/blob.ts'
@@ -183,7 +183,7 @@ function decodeSegment(raw: string): string {
   if (!raw.includes('%') && PLAIN.test(raw)) return raw
   const segment = percentDecode(raw)
   if (segment === undefined) {
-    const message = `The path has an escape that is not valid UTF-8: ${JSON.stringify(raw.slice(0, 64))}. Encode segments by encodeURIComponent.`
+    const message = `The path has an escape that is not valid UTF-8: ${quote(raw)}. Encode segments by encodeURIComponent.`
     throw new HttpError(400, [{ message, type: 'invalid_path' }])
   }
   if (NOT_IN_SEGMENT.test(segment)) {

@@ -1,8 +1,8 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
 import { findAccessRules, insufficientScope, satisfies } from '../../auth/access.ts'
 import { unauthorized } from '../../auth/scheme.ts'
-import type { Item } from '../../base/values.ts'
-import { HttpError, nearest } from '../../errors.ts'
+import { type Item, isUuid } from '../../base/values.ts'
+import { HttpError, nearest, quote } from '../../errors.ts'
 import { splitBase } from '../../http/base-url.ts'
 import { DOWNLOAD, printPath, type RouteTarget, SEARCH } from '../../model/compile/routes.ts'
 import type { ApiDefinition, CollectionDefinition } from '../../model/types/definition.ts'
@@ -109,10 +109,9 @@ export function noSuchPath(context: Caller): HttpError {
   const meant = findMeant(context, own)
   const hint = meant
     ? `: did you mean ${mount}${api.prefix}${meant}?`
-    : '. The root lists the collections.'
+    : (describeNear(context, own) ?? `. GET ${mount}${api.prefix}/ lists the collections.`)
   const message =
-    describeBelow(context, own) ??
-    `Nothing exists at ${JSON.stringify((mount + own).slice(0, 128))}${hint}`
+    describeBelow(context, own) ?? `Nothing exists at ${quote(mount + own, 128)}${hint}`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
@@ -123,16 +122,54 @@ function describeBelow(context: Caller, path: string): string | undefined {
   const [, , id, extension] =
     /^([^/.]*)(?:\/([^/.]*))?(?:\.(\w{1,16}))?$/.exec(named?.own ?? '') ?? []
   if (!collection || (id === undefined && extension === undefined)) return undefined
-  const { name, itemName } = collection
+  const { name } = collection
   const extensions = context.api.formats.flatMap(format =>
     format.write ? format.extensions.slice(0, 1) : [],
   )
   if (extension !== undefined && !extensions.includes(extension))
     return `${name} has no format "${extension}". Use ${extensions.map(each => `.${each}`).join(', ')}.`
-  if (id === 'search') return `${name} has no search. Declare its fields in the option search.`
+  if (id === 'search') return `${name} has no search. To add one, declare search: [<its fields>].`
   return id && collection.shape.identity.kind === 'integer' && !/^\d+$/.test(id)
-    ? `No ${itemName} has the id ${JSON.stringify(id.slice(0, 64))}: ids are whole numbers.`
+    ? describeMissing(collection, id)
     : undefined
+}
+
+/** Says that no item has an id, and how ids look if this is none. */
+export function describeMissing(
+  { itemName, shape: { identity } }: CollectionDefinition,
+  id: string,
+): string {
+  const missing = `No ${itemName} has the id ${quote(id)}`
+  if (identity.kind === 'integer' && !/^\d+$/.test(id)) return `${missing}: ids are whole numbers.`
+  return identity.kind === 'uuid' && !isUuid(id) ? `${missing}: ids are UUIDs.` : missing
+}
+
+/** Says what is below an item, where nothing has the name that the path gives; or that there are no batches. */
+function describeNear(context: Caller, path: string): string | undefined {
+  const { own = '', given, known = [] } = findNamed(context, path) ?? {}
+  if (own === 'batch' && !context.api.batch)
+    return '. This API takes no batches. To add them, set batch: true in defineApi.'
+  const collection = known.find(({ name }) => name === given)
+  const [, , below = ''] = own.split('/')
+  const names = collection && below ? listBelow(context, collection, known) : []
+  return names.length > 0 && !names.includes(below)
+    ? `. Below an item of ${given} there are: ${names.join(', ')}.`
+    : undefined
+}
+
+/** Lists the collections and actions below an item that the client may use. */
+function listBelow(
+  context: Caller,
+  collection: CollectionDefinition,
+  known: readonly CollectionDefinition[],
+): string[] {
+  const { name, actions } = collection
+  return [
+    ...known.filter(each => each.parents.has(name)).map(each => each.name),
+    ...[...actions.values()]
+      .filter(each => each.on === 'item' && context.can(collection, each.name))
+      .map(each => each.name),
+  ]
 }
 
 /** Splits a path into its version and what follows, with the collections that this client's root lists there. */
@@ -142,16 +179,18 @@ function findNamed(context: Caller, path: string) {
   const below = path.slice(prefix.length + 1)
   const [first = ''] = below.split(/[/.]/, 1)
   const version = versions.find(({ name }) => name === first)
-  const own = version ? below.slice(first.length + 1) : below
-  const [given = ''] = own.split(/[/.]/, 1)
   const { collections } = version ?? defaultVersion
   const known = [...collections.values()].filter(each => isKnown(context, each))
+  // A version that does not exist is left out too.
+  const isVersion = version || (/^v\d+$/.test(first) && !known.some(({ name }) => name === first))
+  const own = isVersion ? below.slice(first.length + 1) : below
+  const [given = ''] = own.split(/[/.]/, 1)
   return { version, own, given, known }
 }
 
 /** Finds the path of the collection that was meant: without its version, or misspelt. Only of those that this client's root lists. */
-function findMeant(context: Caller, path: string): string | undefined {
-  const { formats, defaultVersion } = context.api
+export function findMeant(context: Caller, path: string): string | undefined {
+  const { formats, defaultVersion, prefix } = context.api
   const named = findNamed(context, path)
   if (!named) return undefined
   const { version, own, given, known } = named
@@ -163,20 +202,12 @@ function findMeant(context: Caller, path: string): string | undefined {
   const collection = known.find(each => each.name === name)
   if (!collection) return undefined
   const at = { version: version ?? defaultVersion, collection }
-  if (name !== given || at.version.name !== (version?.name ?? ''))
-    return printPath({ kind: 'collection', ...at }, formats)
+  const whole = printPath({ kind: 'collection', ...at }, formats)
+  if (name !== given || !path.startsWith(prefix + whole)) return whole
   // What is not there is below it.
   const [, id = '', below = ''] = own.split('/')
-  const children = known.filter(each => each.parents.has(name))
-  const child =
-    below &&
-    nearest(
-      below,
-      children.map(each => each.name),
-    )
-  return child && id.length <= 64
-    ? `${printPath({ kind: 'collection', ...at }, formats)}/${id}/${child}`
-    : undefined
+  const child = below && nearest(below, listBelow(context, collection, known))
+  return child && id.length <= 64 ? `${whole}/${id}/${child}` : undefined
 }
 
 /** Whether the client may know of a collection: nothing names another one to it. A program knows all of them. */

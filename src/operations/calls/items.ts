@@ -15,6 +15,7 @@ import { createWithin, type Filter, listLeaves } from '../../store/filter.ts'
 import { matcher } from '../../store/selection.ts'
 import type { Id, Stored } from '../../store/store.ts'
 import { findUnreadable, isListed, needsStore } from '../../store/unreadable.ts'
+import { describeMissing } from './authorize.ts'
 import type { OperationContext } from './context.ts'
 import { readRuleFilters, toPlainFilters } from './program-filters.ts'
 import { findWithin, resolveFilter } from './resolve-filter.ts'
@@ -181,8 +182,8 @@ function withServerValues(
   return { ...added, ...values }
 }
 
-export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError {
-  const message = `No ${itemName} has the id ${JSON.stringify(String(id).slice(0, 64))}`
+export function notFound(collection: CollectionDefinition, id: Id): HttpError {
+  const message = describeMissing(collection, String(id))
   return new HttpError(404, [{ message, type: 'not_found' }])
 }
 

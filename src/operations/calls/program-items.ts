@@ -125,7 +125,7 @@ export function parseWriteTarget(
     return { id, preconditions: { ifMatch } }
   }
   throw new TypeError(
-    `${name}: this object was not read here. Pass the item, or the option { version: versionOf(item) } or { unconditional: true }`,
+    `${name}: this object was not read here, or is a copy. Pass what ${name} returned, or { version: versionOf(original) } or { unconditional: true }`,
   )
 }
 

@@ -65,7 +65,7 @@ async function receiveContent(written: WrittenBlob, input: BlobInput): Promise<J
       return null
     case 'data': {
       const bytes = decodeBase64(input.data)
-      if (!bytes) return fail(`${name} must be Base64`, 'invalid_base64')
+      if (!bytes) return fail(`${input.property} must be Base64, such as "aGk="`, 'invalid_base64')
       const type = findDataType(input.data)
       return context.uploads?.put(name, { name: undefined, type, content: oneChunk(bytes) })
     }

@@ -155,7 +155,7 @@ class FilteredItems implements Many {
  */
 export function requireFilter({ where, related = [], search }: ParsedQuery, all: string): void {
   if (search || ![...where, ...related].every(each => isAlways(each))) return
-  const message = `Send a filter that can leave items out. For all items send ${all}`
+  const message = `This would be done to all items. Send a filter that can leave items out, or for all items ${all}`
   throw new HttpError(400, [{ message, type: 'filter_required' }])
 }
 

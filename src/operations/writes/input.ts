@@ -1,5 +1,6 @@
 // What a client may write of an item: server-owned properties are ignored, the parent is filled in.
 
+import { getValue, toPath } from '../../base/paths.ts'
 import {
   type Awaitable,
   andThen,
@@ -33,10 +34,15 @@ import { findNamedProperty, immutableField, listNamed } from './enforce-field-ro
 import { completeUnchanged } from './idempotency-key.ts'
 import { runSteps, type Write, type WriteState, type WriteStep } from './steps.ts'
 
+export const NO_BODY: Issue = {
+  message: 'The request needs a body, such as JSON with Content-Type: application/json.',
+  type: 'missing_body',
+}
+
 /** Returns the decoded body. @throws HttpError 400 where it is missing. */
 export function requireBody({ call: { body } }: Write): Json {
   if (body) return body.value
-  throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
+  throw new HttpError(400, [NO_BODY])
 }
 
 /** Returns a decoded array. @throws HttpError 413 for one with too many items. */
@@ -232,7 +238,28 @@ export function validateReplacement(write: Write<Changing>): Awaitable<Item> {
 /** Checks a patched item. @throws HttpError 400 with every issue, 409 */
 export function validatePatched(write: Write<Changing>): Awaitable<Item> {
   refuseUnreadable(write)
-  return write.call.target.collection.validator.patch(write.own, write.candidate)
+  const { call, own, candidate } = write
+  try {
+    const checked = call.target.collection.validator.patch(own, candidate)
+    return checked instanceof Promise ? checked.catch(error => explainNulls(write, error)) : checked
+  } catch (error) {
+    return explainNulls(write, error)
+  }
+}
+
+/** Says of a required property that null would remove it. @throws what was thrown */
+function explainNulls({ call, body }: Write<Changing>, thrown: unknown): never {
+  if (!(thrown instanceof HttpError) || call.body?.form) throw thrown
+  const isRemoved = ({ message, field = '' }: AnyIssue) =>
+    message === `${field} is required` && getValue(body, toPath(field)) === null
+  if (!thrown.errors.some(isRemoved)) throw thrown
+  const explained = thrown.errors.map(issue => {
+    if (!isRemoved(issue)) return issue
+    const { message, field } = issue
+    const hint = `null would remove it. Send a value, or leave ${field} out`
+    return { ...issue, message: `${message}: ${hint}` }
+  })
+  throw new AnyHttpError(thrown.status, explained)
 }
 
 type Changing = 'body' | 'current' | 'own' | 'candidate'

@@ -23,12 +23,15 @@ import { WriteState } from './steps.ts'
 export function compileUpsert(api: ApiDefinition, collection: CollectionDefinition): Perform {
   const findReaders = compileReaders(api)(collection)
   const sets = listKeys(collection)
-  const names = sets.map(set => `?${set.map(name => `${name}=`).join('&')}`).join(' or ')
+  const { path } = collection
+  const names = sets
+    .map(set => `PUT ${path}?${set.map(name => `${name}=…`).join('&')}`)
+    .join(' or ')
   return upsertBy(call => {
     const { parameters } = call
     const key = findKey(sets, findReaders(call).list(parameters, undefined).query)
     if (key?.length === parameters.length) return key
-    const message = `A PUT here names its item by all properties of a unique set, and by nothing else: ${names}`
+    const message = `A PUT to a list needs a unique set in its query, and no other parameter: ${names}. By the id of the item it is PUT ${path}/<id>`
     throw new HttpError(400, [{ message, type: 'unique_set_required' }])
   })
 }

@@ -23,6 +23,7 @@ import type {
 import { deriveRequest } from '../../operations/calls/derive-call.ts'
 import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
 import { keepAnswer, runOncePerKey } from '../../operations/writes/idempotency-key.ts'
+import { NO_BODY } from '../../operations/writes/input.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
 import { hasBody, readValue } from '../body.ts'
@@ -145,8 +146,7 @@ async function readSteps({ request, api, method }: RequestContext): Promise<Json
     })
   }
   if (type?.type !== 'application/json') throw unsupportedMediaType(json.types, method, text)
-  if (!hasBody(request))
-    throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
+  if (!hasBody(request)) throw new HttpError(400, [NO_BODY])
   const length = headers['content-length']
   const reading: ReadContext = {
     fields: undefined,

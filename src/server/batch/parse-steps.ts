@@ -1,15 +1,15 @@
 // The steps of a batch as they are sent: all of them are checked before the first is done, without values.
 
 import { type Item, isObject, type Json } from '../../base/values.ts'
-import { AnyHttpError, HttpError, suggestion } from '../../errors.ts'
+import { AnyHttpError, HttpError, quote, suggestion } from '../../errors.ts'
 import { METHOD_PARAMETER } from '../../http/method-override.ts'
 import { isSafe, readsBody } from '../../http/methods.ts'
 import { describeEscape, type Parameter, parseParameters } from '../../http/parameters.ts'
 import { splitTarget } from '../../http/target.ts'
 import type { CollectionTarget, Match, Route } from '../../model/compile/routes.ts'
 import type { ApiDefinition, VersionDefinition } from '../../model/types/definition.ts'
-import { isHidden, isKnown } from '../../operations/calls/authorize.ts'
-import type { RequestContext, Runtime } from '../../operations/calls/context.ts'
+import { findMeant, isHidden, isKnown } from '../../operations/calls/authorize.ts'
+import type { RequestContext } from '../../operations/calls/context.ts'
 import { listFiles } from '../../operations/writes/blob-inputs.ts'
 import type { Id } from '../../store/store.ts'
 
@@ -113,11 +113,12 @@ function parseStep(
     throw invalidBatch(`A step with ${method} has no body`, 'body')
   const { path, query } = readPath(version, step.path)
   const match = findTarget(
-    batch.runtime,
+    batch,
     fillPath(path, () => PLACEHOLDER, earlier),
+    path,
   )
   // Before anything is said of it.
-  if (batch.authenticated && isHidden(batch, match)) throw unknownPath()
+  if (batch.authenticated && isHidden(batch, match)) throw unknownPath(batch, path)
   const operation = match.methods.get(method)
   if (operation === undefined) {
     const allowed = [...match.methods.keys()].filter(name => METHODS.includes(name)).join(', ')
@@ -187,19 +188,23 @@ function requireNamed(
 }
 
 /** Finds what stands at a path. @throws HttpError 400 where that is no collection, and no part of one. */
-export function findTarget({ router }: Runtime, path: string): CollectionMatch {
-  const match = router.match(path)
+export function findTarget(batch: RequestContext, path: string, shown = path): CollectionMatch {
+  const match = batch.runtime.router.match(path)
   if (match?.extension !== undefined)
     throw invalidBatch(`The path of a step has no extension: leave out .${match.extension}`, 'path')
   if (match && isOfCollection(match)) return match
-  throw unknownPath()
+  throw unknownPath(batch, shown)
 }
 
-export function unknownPath(): HttpError {
-  return invalidBatch(
-    'Nothing that a step can use is at this path. The root lists the collections.',
-    'path',
-  )
+/** @param path with its version, which the paths of steps lack. */
+function unknownPath(batch: RequestContext, path: string): HttpError {
+  const start = batch.version?.name ? `/${batch.version.name}` : ''
+  const meant = findMeant(batch, batch.api.prefix + path)
+  const hint = meant
+    ? `: did you mean ${meant.slice(start.length)}?`
+    : `. GET ${batch.api.prefix}${start}/ lists the collections.`
+  const message = `Nothing that a step can use exists at ${quote(path.slice(start.length))}${hint}`
+  return invalidBatch(message, 'path')
 }
 
 function isOfCollection(match: Match): match is CollectionMatch {

@@ -150,7 +150,7 @@ async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneSte
   const { path, operation } = step
   const body = fillBody(step, idOf)
   const context = createContext(batch, step)
-  const { target } = findTarget(batch.runtime, fillPath(path, idOf, steps.slice(0, step.at)))
+  const { target } = findTarget(batch, fillPath(path, idOf, steps.slice(0, step.at)))
   const seen = context.viewTarget(target)
   Object.assign(context, {
     target: seen,

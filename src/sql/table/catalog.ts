@@ -60,7 +60,7 @@ export async function readCatalog(table: string, database: SqlDatabase, runner: 
       const issues = findTableIssues(mapping, find)
       if (issues.length === 0) return
       const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
-      throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
+      throw new Error(`The table ${table}:${printIssues(issues)}${advice}`)
     },
     /**
      * Whether the table returns exactly what was written, and has one row for each id.
@@ -152,8 +152,9 @@ function adviseColumns(missing: readonly Column[], mapping: TableMapping): strin
   const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
   if (statements.length === 0) return ''
   const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
-  const set = statements.length < missing.length ? 'For the others set' : 'Set'
-  return `. ${set} migrate: true, or run:${printed.join('')}`
+  const names = missing.filter(isAddable).map(({ column }) => `"${column}"`)
+  const add = `To add ${names.join(', ')} set migrate: true, or run:${printed.join('')}`
+  return statements.length < missing.length ? `\nThen the rest. ${add}` : `\n${add}`
 }
 
 function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
@@ -212,7 +213,9 @@ function findTableIssues(
   { stored, versionColumn, id, parts, database, shape }: TableMapping,
   find: (column: string) => Row | undefined,
 ): string[] {
-  const issues = stored.flatMap(column => findIssues(column, find(column.column), database))
+  const issues = stored.flatMap(column =>
+    findIssues(column, find(column.column), { database, shape }),
+  )
   const trashed = stored.find(({ name, preset }) => name === shape.trash && preset)
   if (trashed) {
     issues.push(
@@ -238,9 +241,13 @@ function isFilled(row: Row | undefined): boolean {
   return row !== undefined && !isTrue(row.is_required)
 }
 
-function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
+function findIssues(
+  column: Column,
+  row: Row | undefined,
+  { database, shape }: Pick<TableMapping, 'database' | 'shape'>,
+): string[] {
   const { name, type, field, native, tellsNull } = column
-  if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
+  if (!row) return [`it has no column "${column.column}"${explainMissing(column, shape)}`]
   const found = String(row.type)
   const isJson = /^jsonb?$/i.test(found) || found === database.types.json
   if (tellsNull && !isJson) {
@@ -269,8 +276,17 @@ const HELD: Readonly<Partial<Record<Kind, string>>> = {
   'date-time': 'a date and time',
 }
 
-const NOT_ADDABLE =
-  ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
+/** Prints one issue in the line, and several each in its own. */
+const printIssues = (issues: readonly string[]): string =>
+  issues.length > 1 ? `\n- ${issues.join('\n- ')}` : ` ${issues[0]}`
+
+/** Says why no statement adds a column to rows that are there. */
+function explainMissing(column: Column, { createdAt, updatedAt }: Shape): string {
+  if (isAddable(column)) return ''
+  return column.name === createdAt || column.name === updatedAt
+    ? ', which the server sets: add it with a value for the rows that are there, or set timestamps: false'
+    : ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
+}
 
 const HOLDS: Readonly<Record<ColumnType, string>> = {
   text: 'a string',
