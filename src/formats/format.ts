@@ -3,7 +3,7 @@
 import type { Awaitable, Item, Json } from '../base/values.ts'
 import type { ErrorEntry, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
-import type { HeaderList, ResponseBody } from '../http/message.ts'
+import type { HeaderList, LiveBody, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Stored } from '../store/store.ts'
 import type { NestedItem } from './nested.ts'
@@ -58,6 +58,11 @@ export type Representation =
       readonly size: number
       /** Absent in the response to a HEAD. */
       readonly data?: AsyncIterable<Uint8Array>
+    }
+  | {
+      /** What is sent as it comes. No format prints it. */
+      readonly kind: 'live'
+      readonly body: LiveBody
     }
   | {
       readonly kind: 'errors'

@@ -69,19 +69,30 @@ export type BodyChunk = Uint8Array | string
 /** A body that is produced while it is sent. */
 export type StreamBody = AsyncIterable<BodyChunk>
 
-/** A body that goes on until the client or the server ends it. Its pieces are sent as they come. */
-export interface LiveBody extends StreamBody {
+/** A body that goes on until the client or the server ends it. It writes its pieces as they come: no promise is made of each. */
+export interface LiveBody {
+  /** Where it writes, once it is resumed. */
+  sink: LiveSink | undefined
+  /** Writes what has waited, and goes on: the client has read what was written. */
+  resume(): void
+  /** Ends it; what has waited is still written. */
   end(): void
 }
 
-export function isLive(body: SentBody | undefined): body is LiveBody {
-  return isStream(body) && 'end' in body
+export interface LiveSink {
+  /** @returns whether it takes more at once. Otherwise the body waits until it is resumed. */
+  write(text: string): boolean
+  end(): void
 }
 
 export type ResponseBody = BodyChunk | StreamBody
 
+export function isLive(body: SentBody | undefined): body is LiveBody {
+  return typeof body === 'object' && 'resume' in body
+}
+
 /** The same, and a long body in pieces. */
-type SentBody = ResponseBody | Uint8Array[]
+type SentBody = ResponseBody | LiveBody | Uint8Array[]
 
 export interface HttpResponse {
   status: number
@@ -96,8 +107,9 @@ export function isStream(body: SentBody | undefined): body is StreamBody {
 }
 
 /** Ends a body that will not be read. */
-export async function endBody(body: StreamBody): Promise<void> {
-  await body[Symbol.asyncIterator]().return?.()
+export async function endBody(body: SentBody | undefined): Promise<void> {
+  if (isStream(body)) await body[Symbol.asyncIterator]().return?.()
+  else if (isLive(body)) body.end()
 }
 
 /** Browsers must not guess another type than `Content-Type` says (Fetch standard). */

@@ -2,7 +2,7 @@
 
 import { takeTurnIfDue, waitForPass } from '../base/turns.ts'
 import type { Item } from '../base/values.ts'
-import type { Change, StoreChanges } from '../store/changes.ts'
+import type { Change, ReadChanges, StoreChanges } from '../store/changes.ts'
 import type { Id, Stored } from '../store/store.ts'
 import { MAX_SET } from '../store/writes.ts'
 import type { Shown } from './shown.ts'
@@ -15,10 +15,15 @@ const PAUSE_MS = 1000
 const MAX_CHANGES = 500
 const MAX_READS = 8
 
+/** How many streams are told before others may have a turn. */
+const MAX_TOLD = 100
+
 /** What a stream is told: the items that are in its list now, and ids that are not, as JSON without brackets. */
 export interface ListUpdate {
   readonly items: string
   readonly removed: string
+  /** Its events, which equal streams have in common; kept by the first that prints them. */
+  printed?: string
 }
 
 const NO_UPDATE: ListUpdate = { items: '', removed: '' }
@@ -34,8 +39,8 @@ export interface Follower {
   readonly shown: Shown
   /** The ids that it shows, where the store alone can tell what is in the list. */
   readonly ids: Set<Id> | undefined
-  readonly ended: boolean
-  seat: Seat | undefined
+  /** Where it is: the hub sets it, and a stream that ends or begins anew leaves it. */
+  group: Followers | undefined
   /** Begins anew. */
   begin(): void
   /**
@@ -45,16 +50,14 @@ export interface Follower {
   tell(update: ListUpdate, position: string, isCurrent: boolean): void
 }
 
-/** The place of a stream at a position; it has another one when it has moved on, or begun anew. */
-export interface Seat {
-  readonly follower: Follower
-  readonly position: string
-}
+/** The streams at one position. */
+export type Followers = Set<Follower>
 
 export class Hub {
   readonly report: (error: unknown) => void
   readonly #changes: StoreChanges
-  readonly #groups = new Map<string, Set<Seat>>()
+  /** By their positions. One that is being read from is not among them: who joins by then may have seen more. */
+  readonly #groups = new Map<string, Followers>()
   /** A position that is reached: a stream that begins with the list may go on from there. */
   #reached: string | undefined
   #isRunning = false
@@ -78,24 +81,16 @@ export class Hub {
 
   /** Tells a stream what has changed since a position, and from then on. */
   join(follower: Follower, position: string): void {
-    this.#seat(follower, position)
+    follower.group = new Set([follower])
+    this.#put(follower.group, position)
     this.#rouse()
     if (!this.#isRunning) void this.#run()
   }
 
-  leave({ seat }: Follower): void {
-    if (!seat) return
-    const group = this.#groups.get(seat.position)
-    if (group?.delete(seat) && group.size === 0) this.#groups.delete(seat.position)
-  }
-
-  #seat(follower: Follower, position: string): Seat {
-    this.leave(follower)
-    const seat = { follower, position }
-    follower.seat = seat
-    const group = this.#groups.get(position) ?? new Set()
-    this.#groups.set(position, group.add(seat))
-    return seat
+  #put(group: Followers, position: string): void {
+    const there = this.#groups.get(position)
+    if (there) for (const each of group) each.group = there.add(each)
+    else if (group.size > 0) this.#groups.set(position, group)
   }
 
   readonly #rouse = (): void => {
@@ -138,47 +133,60 @@ export class Hub {
 
   /** Reads on for each position. @returns whether there is more to read at once. */
   async #readAll(): Promise<boolean> {
-    const positions = [...this.#groups.keys()]
-    const more: boolean[] = []
-    for (let at = 0; at < positions.length; at += MAX_READS) {
-      const some = positions.slice(at, at + MAX_READS)
-      more.push(...(await Promise.all(some.map(position => this.#readFrom(position)))))
+    const groups = [...this.#groups].filter(([, { size }]) => size > 0)
+    this.#groups.clear()
+    const reads: PromiseSettledResult<boolean>[] = []
+    for (let at = 0; at < groups.length; at += MAX_READS) {
+      const some = groups.slice(at, at + MAX_READS).map(each => this.#readFrom(...each))
+      reads.push(...(await Promise.allSettled(some)))
     }
-    return more.includes(true)
+    for (const each of reads) if (each.status === 'rejected') throw each.reason
+    return reads.some(each => each.status === 'fulfilled' && each.value)
   }
 
-  async #readFrom(position: string): Promise<boolean> {
-    // Before the read: for who joins later it may not reach what its list has.
-    const seats = [...(this.#groups.get(position) ?? [])]
-    const read = await this.#changes.read(position, MAX_CHANGES)
-    const isTaken = (seat: Seat) => seat.follower.seat === seat && !seat.follower.ended
-    if (read === 'gone') {
-      if (this.#reached === position) this.#reached = undefined
-      for (const seat of seats) if (isTaken(seat)) seat.follower.begin()
-      return false
-    }
-    const { changes, position: next, current } = read
-    if (current) this.#reached = next
-    const moved = seats
-      .filter(isTaken)
-      .map(({ follower }) => (next === position ? follower.seat : this.#seat(follower, next)))
-    const net = toNet(changes)
-    const updates = new Map<string, ListUpdate>()
-    for (const seat of moved) {
-      if (!seat || !isTaken(seat)) continue
-      const { shown } = seat.follower
-      const known = net.size === 0 ? NO_UPDATE : shown.matches && updates.get(shown.key)
-      const update = known ?? (await findUpdate(seat.follower, net))
-      if (!update) {
-        seat.follower.begin()
-        continue
+  async #readFrom(position: string, group: Followers): Promise<boolean> {
+    let next = position
+    try {
+      const read = await this.#changes.read(position, MAX_CHANGES)
+      if (read === 'gone') {
+        if (this.#reached === position) this.#reached = undefined
+        for (const each of group) each.begin()
+        return false
       }
-      updates.set(shown.key, update)
-      // It may have begun anew meanwhile.
-      if (isTaken(seat)) seat.follower.tell(update, next, current)
-      await takeTurnIfDue()
+      next = read.position
+      if (read.current) this.#reached = next
+      await this.#tell(group, read)
+      return !read.current && read.changes.length > 0
+    } finally {
+      this.#put(group, next)
     }
-    return !current && changes.length > 0
+  }
+
+  async #tell(group: Followers, { changes, position, current }: ReadChanges): Promise<void> {
+    const net = toNet(changes)
+    const updates = new Map<unknown, ListUpdate | undefined>()
+    let told = 0
+    for (const each of group) {
+      const { shown } = each
+      const key = shown.matches ? shown.key : each
+      if (!updates.has(key))
+        updates.set(key, net.size === 0 ? NO_UPDATE : await this.#findUpdate(each, net))
+      const update = updates.get(key)
+      if (!update) each.begin()
+      // It may have begun anew meanwhile.
+      else if (group.has(each)) each.tell(update, position, current)
+      if (++told % MAX_TOLD === 0) await takeTurnIfDue()
+    }
+  }
+
+  /** @returns `undefined` for a stream that must begin anew. */
+  async #findUpdate(each: Follower, net: ReadonlyMap<Id, Net>): Promise<ListUpdate | undefined> {
+    try {
+      return await findUpdate(each, net)
+    } catch (error) {
+      this.report(error)
+      return undefined
+    }
   }
 }
 

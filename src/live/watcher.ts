@@ -1,8 +1,8 @@
 // One stream of a live list: the list, then its changes, as server-sent events (WHATWG HTML, "Server-sent events").
 
-import type { LiveBody } from '../http/message.ts'
+import type { LiveBody, LiveSink } from '../http/message.ts'
 import type { Id } from '../store/store.ts'
-import type { Follower, Hub, ListUpdate, Seat } from './hub.ts'
+import type { Follower, Followers, Hub, ListUpdate } from './hub.ts'
 import type { Shown } from './shown.ts'
 
 /** How much of a stream may be unread, in characters, before it begins anew. */
@@ -19,9 +19,10 @@ interface WatcherOptions {
   readonly onEnd: (watcher: Watcher) => void
 }
 
-export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefined> {
+export class Watcher implements Follower, LiveBody {
+  sink: LiveSink | undefined
   shown: Shown
-  seat: Seat | undefined
+  group: Followers | undefined
   /** When its rights are checked again, when it last said something, and when it ends; by `performance.now()`. */
   checkAt = 0
   beatAt = 0
@@ -36,7 +37,8 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
   #ended = false
   /** Counts the starts: what an earlier one still reads is dropped. */
   #start = 0
-  #take: ((result: IteratorResult<string, undefined>) => void) | undefined
+  /** Whether what is written must wait for the client. */
+  #isBlocked = true
   #onTaken: (() => void) | undefined
 
   constructor(shown: Shown, hub: Hub, { endAt, retry, onEnd }: WatcherOptions) {
@@ -45,10 +47,6 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
     this.endAt = endAt
     this.#onEnd = onEnd
     this.push(`retry: ${retry}\n\n`)
-  }
-
-  [Symbol.asyncIterator]() {
-    return this
   }
 
   /** Whether it has shown the whole list. */
@@ -60,28 +58,17 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
     return this.#ended
   }
 
-  /** The id of its last event. */
-  get id(): string {
-    return `${this.shown.key}.${this.#position}`
+  resume(): void {
+    this.#isBlocked = false
+    const text = this.#queue.join('')
+    this.#forget()
+    if (text !== '') this.#write(text)
+    if (this.#ended) this.sink?.end()
+    else if (!this.#isBlocked) this.#onTaken?.()
   }
 
-  next(): Promise<IteratorResult<string, undefined>> {
-    const value = this.#queue.join('')
-    if (value !== '') {
-      this.#forget()
-      this.#onTaken?.()
-      return Promise.resolve({ done: false, value })
-    }
-    if (this.#ended) return Promise.resolve({ done: true, value: undefined })
-    return new Promise(resolve => {
-      this.#take = resolve
-    })
-  }
-
-  async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#queue = []
-    this.end()
-    return { done: true, value: undefined }
+  #write(text: string): void {
+    this.#isBlocked = this.sink?.write(text) !== true
   }
 
   /** Ends it; what is queued is still read. @param resets whether the client is to forget the list. */
@@ -96,8 +83,7 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
     this.#leave()
     this.#abort.abort(new Error('The stream has ended'))
     this.#onTaken?.()
-    this.#take?.({ done: true, value: undefined })
-    this.#take = undefined
+    if (!this.#isBlocked) this.sink?.end()
     this.#onEnd(this)
   }
 
@@ -113,8 +99,8 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
   }
 
   #leave(): void {
-    this.#hub.leave(this)
-    this.seat = undefined
+    this.group?.delete(this)
+    this.group = undefined
   }
 
   /** Drops what the client has not read. */
@@ -128,33 +114,32 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
     if (this.#unread > 0) return
     const seconds = Math.floor(this.#hub.late / 1000)
     const late = seconds > 0 ? `event: late\ndata: {"seconds":${seconds}}\n` : ':\n'
-    this.push(`${late}${this.isReady && this.shown.matches ? `id: ${this.id}\n` : ''}\n`)
+    this.push(`${late}${this.#printId()}\n`)
   }
 
-  tell({ items, removed }: ListUpdate, position: string, isCurrent: boolean): void {
-    const becomesReady = isCurrent && !this.isReady
-    if (this.isReady || isCurrent) this.#position = position
-    // Only the last event has the id: who misses the others reads them again.
-    const id = this.isReady && this.shown.matches ? `id: ${this.id}\n` : ''
-    const last = becomesReady ? 'ready' : removed === '' ? 'items' : 'removed'
-    let text = ''
-    const add = (event: string, data: string) => {
-      text += `event: ${event}\n${event === last ? id : ''}data: ${data}\n\n`
+  tell(update: ListUpdate, position: string, isCurrent: boolean): void {
+    if (this.isReady) {
+      this.#position = position
+      update.printed ??= printUpdate(update, this.#printId())
+      this.push(update.printed)
+      return
     }
-    if (items !== '') add('items', `[${items}]`)
-    if (removed !== '') add('removed', `[${removed}]`)
-    if (becomesReady) add('ready', '{}')
-    if (text !== '') this.push(text)
+    const text = printUpdate(update, '')
+    if (isCurrent) this.#position = position
+    this.push(isCurrent ? `${text}event: ready\n${this.#printId()}data: {}\n\n` : text)
+  }
+
+  /** Prints the position of the last event, if the client may go on from there. */
+  #printId(): string {
+    const isKnown = this.isReady && this.shown.matches
+    return isKnown ? `id: ${this.shown.key}.${this.#position}\n` : ''
   }
 
   push(text: string): void {
-    if (this.#ended) return
+    if (this.#ended || text === '') return
     this.beatAt = performance.now()
-    if (this.#take) {
-      const take = this.#take
-      this.#take = undefined
-      take({ done: false, value: text })
-    } else if (this.#unread > MAX_UNREAD) this.begin()
+    if (!this.#isBlocked) this.#write(text)
+    else if (this.#unread > MAX_UNREAD) this.begin()
     else {
       this.#queue.push(text)
       this.#unread += text.length
@@ -190,10 +175,16 @@ export class Watcher implements Follower, LiveBody, AsyncIterator<string, undefi
 
   /** Waits until all that is queued is read. */
   async #taken(): Promise<void> {
-    while (this.#unread > 0 && !this.#ended) {
+    while (this.#isBlocked && !this.#ended) {
       await new Promise<void>(resolve => {
         this.#onTaken = resolve
       })
     }
   }
+}
+
+/** @param id only of the last event: who misses the others reads them again. */
+function printUpdate({ items, removed }: ListUpdate, id: string): string {
+  const put = items && `event: items\n${removed ? '' : id}data: [${items}]\n\n`
+  return removed ? `${put}event: removed\n${id}data: [${removed}]\n\n` : put
 }

@@ -18,6 +18,7 @@ import {
   toCollectionContext,
 } from '../operations/calls/context.ts'
 import { reportFailure } from '../operations/calls/report-failure.ts'
+import type { StoreChanges } from '../store/changes.ts'
 import { prepareFor } from './request-head.ts'
 import { respond } from './respond.ts'
 import { step } from './steps.ts'
@@ -26,7 +27,7 @@ const TYPE = 'text/event-stream'
 
 const HEADERS = ['X-Accel-Buffering', 'no', 'Incremental', '?1']
 
-/** Negotiated with the formats of the api. Its text is that of a stream. */
+/** Negotiated with the formats of the api. */
 const EVENTS: Format = { name: 'events', extensions: [], types: [TYPE], write: () => '' }
 
 /** The step that goes on with a stream where the client prefers one. */
@@ -54,27 +55,23 @@ async function followList(requested: RequestContext): Promise<void> {
     return read
   }, request)
   const { changes } = context.target.collection.store
-  const negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }
-  const result = { status: 200, headers: HEADERS.slice(), isPrivate: 'stream' } as const
-  if (method === 'HEAD' || !changes) {
-    context.negotiated = negotiated
-    context.result = result
-    return
+  const open = async (followed: StoreChanges) => {
+    const exp = principal?.exp
+    const body = (await findStreams(runtime)).open({
+      shown,
+      changes: followed,
+      last: request.headers['last-event-id'],
+      expiresAt: typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY,
+      check: () => checkAgain(context, readShown),
+      report: error => reportFailure(context, error),
+    })
+    request.signal.addEventListener('abort', () => body.end())
+    return { kind: 'live', body } as const
   }
-  const watcher = (await findStreams(runtime)).open({
-    shown,
-    changes,
-    last: request.headers['last-event-id'],
-    expiresAt: typeof principal?.exp === 'number' ? principal.exp * 1000 : Number.POSITIVE_INFINITY,
-    check: () => checkAgain(context, readShown),
-    report: error => reportFailure(context, error),
-  })
-  request.signal.addEventListener('abort', () => watcher.end())
-  context.negotiated = { ...negotiated, format: { ...EVENTS, write: () => watcher } }
-  context.result = {
-    ...result,
-    representation: { kind: 'document', name: 'list', data: null },
-  }
+  const representation = method !== 'HEAD' && changes ? await open(changes) : undefined
+  // Behind all that may be refused: an error has another format.
+  context.negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }
+  context.result = { status: 200, headers: HEADERS.slice(), isPrivate: 'stream', representation }
 }
 
 /** The streams of an api, which end when it closes. */

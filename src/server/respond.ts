@@ -14,7 +14,6 @@ import {
   addHeaders,
   type HeaderList,
   type HttpResponse,
-  isLive,
   isStream,
   NOSNIFF,
 } from '../http/message.ts'
@@ -63,7 +62,7 @@ export function respond(context: RequestContext): Awaitable<void> {
 /** Sets the response of the request: a stream once its first piece is read, a large body if it may be sent. @throws HttpError 503 */
 function complete(context: RequestContext, response: HttpResponse): Awaitable<void> {
   const { body, length } = response
-  if (!isStream(body) || isLive(body)) {
+  if (!isStream(body)) {
     if (length !== undefined && length > SMALL) requireSendable(context, length)
     context.response = response
     return undefined
@@ -185,6 +184,7 @@ function print(
   representation: Representation,
   type: string,
 ): Pick<HttpResponse, 'body' | 'length'> {
+  if (representation.kind === 'live') return { body: representation.body }
   if (format.printStored && 'stored' in representation && representation.stored)
     return format.printStored(representation.stored)
   if (format.printNested && 'nested' in representation && representation.nested)

@@ -3,7 +3,7 @@
 
 import type { Awaitable } from '../base/values.ts'
 import { HttpError } from '../errors.ts'
-import { endBody, getHeader, type HttpResponse, isStream } from '../http/message.ts'
+import { endBody, getHeader, type HttpResponse, isLive, isStream } from '../http/message.ts'
 import { isSafe } from '../http/methods.ts'
 import type { ApiDefinition } from '../model/types/definition.ts'
 import { AS_JSON } from '../negotiate.ts'
@@ -105,8 +105,8 @@ const TEXT = /^(?:text\/|application\/(?:x-ndjson|(?:[\w.-]+\+)?(?:json|xml))(?:
 async function readStart({ status, headers, body }: HttpResponse) {
   const answer = { status, headers, text: undefined, isCut: false }
   if (body === undefined) return answer
-  if (!TEXT.test(getHeader(headers, 'Content-Type') ?? '')) {
-    if (isStream(body)) await endBody(body)
+  if (isLive(body) || !TEXT.test(getHeader(headers, 'Content-Type') ?? '')) {
+    await endBody(body)
     return answer
   }
   const pieces: Uint8Array[] = []

@@ -147,6 +147,25 @@ test.each([['x'.repeat(8000)], ['8f2-4711'], ['.'], ['\u00e9'], ['0.0-0']])(
   },
 )
 
+test('a store that fails once loses no change that it alone can judge', async () => {
+  const store = memoryStore()
+  Object.assign(store.changes ?? {}, { judges: () => true })
+  let failures = 0
+  const { served, resource } = serve({ store }, { onError: () => failures++ })
+  const board = new Board()
+  await board.connect(opener(await WAYS.fetch(served), '/cars?color=red'))
+  await board.until(() => board.isReady)
+  const { list } = store
+  store.list = () => {
+    store.list = list
+    throw new Error('once')
+  }
+  await resource.create({ color: 'red' })
+  await board.until(() => board.isReady && board.items.size === 1)
+  expect(failures).toBe(1)
+  await board.disconnect()
+})
+
 test('without live: true it is 406, and neither OPTIONS nor OpenAPI name the type', async () => {
   for (const live of [false, true]) {
     const { served } = serve({ live })

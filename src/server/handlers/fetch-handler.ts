@@ -5,7 +5,9 @@ import { TextBudget } from '../../base/text-budget.ts'
 import { resolveClient } from '../../http/base-url.ts'
 import {
   type HttpResponse,
+  isLive,
   isStream,
+  type LiveBody,
   type ReceivedRequest,
   type RequestBody,
   type RequestHeaders,
@@ -111,6 +113,7 @@ function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Respon
   if (body === undefined) return null
   if (typeof body === 'string') return body
   if (isStream(body)) return streamOf(body)
+  if (isLive(body)) return liveStreamOf(body)
   return new Uint8Array(Array.isArray(body) ? Buffer.concat(body) : body)
 }
 
@@ -128,5 +131,24 @@ function streamOf(body: StreamBody): ReadableStream<Uint8Array> {
     },
   }
   // A chunk is read only when the client takes it.
+  return new ReadableStream(source, { highWaterMark: 0 })
+}
+
+function liveStreamOf(body: LiveBody): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const source = {
+    start(controller: ReadableStreamDefaultController<Uint8Array>) {
+      const write = (text: string) => {
+        controller.enqueue(encoder.encode(text))
+        return false
+      }
+      body.sink = { write, end: () => controller.close() }
+    },
+    pull: () => body.resume(),
+    cancel() {
+      body.sink = undefined
+      body.end()
+    },
+  }
   return new ReadableStream(source, { highWaterMark: 0 })
 }

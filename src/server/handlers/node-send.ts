@@ -6,6 +6,7 @@ import {
   getHeader,
   type HeaderList,
   type HttpResponse,
+  isLive,
   isStream,
   type LiveBody,
   type StreamBody,
@@ -30,7 +31,7 @@ export function sendAnswer(
   { status, headers, body, length }: HttpResponse,
 ): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
-    return isStream(body) ? endBody(body) : undefined
+    return endBody(body)
   }
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)
@@ -40,9 +41,10 @@ export function sendAnswer(
     writeHead(response, status, headers)
   } catch (error) {
     // A host server may have sent a head already.
-    if (isStream(body)) endBody(body).catch(() => undefined)
+    endBody(body).catch(() => undefined)
     throw error
   }
+  if (isLive(body)) return sendLive(response, body)
   if (isStream(body)) {
     const closes = length === undefined && request.httpVersion === '1.0'
     return sendStream(response, closes ? untilClose(body, response) : body)
@@ -81,10 +83,8 @@ function* takeOut(pieces: Uint8Array[]): Generator<Uint8Array> {
 /** Sends a stream: the next piece is not begun before the client has read what was written. */
 async function sendStream(
   response: ServerResponse,
-  body: StreamBody | LiveBody | Iterable<BodyChunk>,
+  body: StreamBody | Iterable<BodyChunk>,
 ): Promise<void> {
-  const { server }: { server?: object } = Object(response.socket) // of node:http, and not of a wrapper
-  if (server && 'end' in body) keepUntilEnd(server, body, response)
   let wake: (() => void) | undefined
   const onReady = () => wake?.()
   response.on('drain', onReady).on('close', onReady)
@@ -96,6 +96,15 @@ async function sendStream(
     })
   }
   endSent(response)
+}
+
+/** Sends a body that goes on: each piece at once, without a promise, as there may be thousands of them. */
+function sendLive(response: ServerResponse, body: LiveBody): undefined {
+  const { server }: { server?: object } = Object(response.socket) // of node:http, and not of a wrapper
+  if (server) keepUntilEnd(server, body, response)
+  body.sink = { write: text => response.write(text), end: () => endSent(response) }
+  response.on('drain', () => body.resume()).on('close', () => body.end())
+  body.resume()
 }
 
 /**
