@@ -30,6 +30,7 @@ export class Watcher implements Follower, LiveBody {
   ids: Set<Id> | undefined
   readonly #hub: Hub
   readonly #onEnd: (watcher: Watcher) => void
+  readonly #retry: number
   readonly #abort = new AbortController()
   #queue: string[] = []
   #unread = 0
@@ -46,7 +47,7 @@ export class Watcher implements Follower, LiveBody {
     this.#hub = hub
     this.endAt = endAt
     this.#onEnd = onEnd
-    this.push(`retry: ${retry}\n\n`)
+    this.#retry = retry
   }
 
   /** Whether it has shown the whole list. */
@@ -92,6 +93,7 @@ export class Watcher implements Follower, LiveBody {
     if (this.#ended) return
     this.#leave()
     this.#forget()
+    this.push(`retry: ${this.#retry}\n\n`)
     this.#position = undefined
     const start = ++this.#start
     if (position !== undefined && this.shown.matches) this.#hub.join(this, position)

@@ -4,6 +4,7 @@ import { authenticate } from '../auth/scheme.ts'
 import { memoize } from '../base/memoize.ts'
 import { HttpError } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
+import { NO_PRECONDITIONS } from '../http/conditional.ts'
 import type { readShown } from '../live/shown.ts'
 import type { CheckedRights } from '../live/streams.ts'
 import { toWhole } from '../model/compile/compile-views.ts'
@@ -68,6 +69,8 @@ async function followList(requested: RequestContext): Promise<void> {
     request.signal.addEventListener('abort', () => body.end())
     return { kind: 'live', body } as const
   }
+  // They compare a list that is whole; a 304 would leave a stream that nobody reads.
+  context.preconditions = NO_PRECONDITIONS
   const representation = method !== 'HEAD' && changes ? await open(changes) : undefined
   // Behind all that may be refused: an error has another format.
   context.negotiated = { format: EVENTS, type: TYPE, contentType: TYPE }

@@ -147,6 +147,63 @@ test.each([['x'.repeat(8000)], ['8f2-4711'], ['.'], ['\u00e9'], ['0.0-0']])(
   },
 )
 
+test.each([
+  ['If-None-Match', '*'],
+  ['If-Match', '"x"'],
+  ['If-Unmodified-Since', 'Sat, 01 Jan 2000 00:00:00 GMT'],
+  ['Range', 'cars=0-1'],
+])('%s: %s is nothing for a stream, and none is left open', async (name, value) => {
+  const { served } = serve({}, { limits: { watchers: 1 } })
+  for (let at = 0; at < 2; at++) {
+    const headers = { Accept: 'text/event-stream', [name]: value }
+    const response = await served.fetch(new Request('http://api.example/cars', { headers }))
+    expect(response.status).toBe(200)
+    await response.body?.cancel()
+  }
+})
+
+test('each stream says when to come again, one that resumes too', async () => {
+  const { served } = serve()
+  const board = new Board()
+  for (let at = 0; at < 2; at++) {
+    let told = ''
+    await board.connect(async (headers, signal) => {
+      const init = { headers, signal }
+      const { body } = await served.fetch(new Request('http://api.example/cars', init))
+      const look = new TransformStream({
+        transform(chunk: Uint8Array, controller) {
+          told += Buffer.from(chunk)
+          controller.enqueue(chunk)
+        },
+      })
+      return new Response(body?.pipeThrough(look))
+    })
+    await board.until(() => board.isReady && /^retry: [123]\d{3}\n\n/.test(told))
+    await board.disconnect()
+  }
+})
+
+test('suppress_error_codes holds for what is refused before a stream begins', async () => {
+  const { served } = serve({}, { limits: { watchers: 1 } })
+  const ask = (query: string) =>
+    served.fetch(
+      new Request(`http://api.example/cars?suppress_error_codes=true${query}`, {
+        headers: { Accept: 'text/event-stream' },
+      }),
+    )
+  const open = await ask('')
+  expect([open.status, open.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  for (const [query, code] of [
+    ['&sort=color', 400],
+    ['', 503],
+  ] as const) {
+    const refused = await ask(query)
+    expect(refused.status).toBe(code === 503 ? 500 : 200)
+    expect(await refused.json()).toMatchObject({ errors: [{ code }] })
+  }
+  await open.body?.cancel()
+})
+
 test('a store that fails once loses no change that it alone can judge', async () => {
   const store = memoryStore()
   Object.assign(store.changes ?? {}, { judges: () => true })
