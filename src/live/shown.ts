@@ -39,10 +39,13 @@ export interface Shown {
 export async function readShown(context: OperationContext): Promise<Shown> {
   const { api, target, parameters, queryKey, base } = context
   const { collection } = target
-  const { fields } = collection.shape
+  const { fields, identity } = collection.shape
   const { query } = compileReaders(api)(collection)(context).list(parameters, undefined, queryKey)
   refuseUnlive(context, query)
-  authorizeInlineContents(context, query.fields)
+  // Clients put and remove items by their ids.
+  const id = [identity.name]
+  const selected = query.fields && [...query.fields.filter(path => path.join() !== id.join()), id]
+  authorizeInlineContents(context, selected)
   const own = await prepareQuery(context, query)
   const selection = { ...own, where: [...collection.rows, ...own.where] }
   const store = context.storeOf(collection)
@@ -51,8 +54,7 @@ export async function readShown(context: OperationContext): Promise<Shown> {
   // Only contents have URLs, which begin with the base.
   const start = collection.blobs ? base : ''
   const shape = [target.version.name, collection.name, collection.view?.tag ?? '', start]
-  const asked = [JSON.stringify(selection.where), JSON.stringify(query.fields ?? null)]
-  const { identity } = collection.shape
+  const asked = [JSON.stringify(selection.where), JSON.stringify(selected ?? null)]
   return {
     key: hashTexts([...shape, ...asked]),
     async requireShort() {
@@ -62,7 +64,7 @@ export async function readShown(context: OperationContext): Promise<Shown> {
       if (items.length > 0) throw tooLong(maxLive)
     },
     print: items =>
-      andThen(toReadableItems(context, items as readonly Stored[], query.fields), readable =>
+      andThen(toReadableItems(context, items as readonly Stored[], selected), readable =>
         readable.map(each => printJson(each)).join(','),
       ),
     matches: isJudged ? undefined : matcher(selection, fields),

@@ -183,6 +183,19 @@ test('each stream says when to come again, one that resumes too', async () => {
   }
 })
 
+test('items have their ids, whatever fields names', async () => {
+  const { served, resource } = serve()
+  await resource.create({ color: 'red' })
+  const board = new Board()
+  const ask = await WAYS.fetch(served)
+  await board.connect(opener(ask, '/cars?fields=color'))
+  await board.until(() => board.isReady)
+  expect([...board.items.values()]).toEqual([{ id: 1, color: 'red' }])
+  await resource.delete(1)
+  await board.until(() => board.items.size === 0)
+  await board.disconnect()
+})
+
 test('suppress_error_codes holds for what is refused before a stream begins', async () => {
   const { served } = serve({}, { limits: { watchers: 1 } })
   const ask = (query: string) =>
