@@ -75,7 +75,11 @@ async function* follow(
     } catch (error) {
       options.signal?.throwIfAborted()
       const status = error instanceof HttpError ? error.status : 503
-      if (status < 500 && status !== 408 && status !== 429) throw error
+      if (status < 500 && status !== 408 && status !== 429) {
+        // What a lost right has shown is forgotten; a 401 takes away nothing, as on the server.
+        if (status !== 401) yield { ...NOTHING, reset: true }
+        throw error
+      }
     }
     await backOff(WAIT_MS, failures + 1, options.signal, wait)
   }
