@@ -242,7 +242,7 @@ it.each([
   const { status, ...error } = await send('PUT', path, body)
   expect([status, error.type]).toEqual([400, type])
   if (type === 'unique_set_required')
-    expect(error.message).toContain('?plate= or ?country=&number=')
+    expect(error.message).toContain('PUT cars?plate=… or PUT cars?country=…&number=…')
   expect(await send('GET', '/cars/count')).toMatchObject({ json: { count: 0 } })
 })
 

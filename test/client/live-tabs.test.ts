@@ -69,6 +69,8 @@ describe.skipIf(isMissing)('tabs', { timeout: 120_000 }, () => {
     const { port } = server.address() as AddressInfo // it listens
     await page.goto(`http://127.0.0.1:${port}/`)
     await page.addScriptTag({ content: script, type: 'module' })
+    // A module runs later than its element is there.
+    await page.waitForFunction('globalThis.begin')
     await page.evaluate(`void begin(${JSON.stringify(user)}, ${wait})`)
     tabs.push(page)
     return page
