@@ -57,6 +57,7 @@ async function* follow(
   const NOTHING = { items: [], removed: [], reset: false, ready: false }
   let last = ''
   let wait = WAIT_MS
+  let hasShown = false
   for (let failures = 0; ; failures++) {
     try {
       const { body } = await receive(state, path, options, {
@@ -70,6 +71,7 @@ async function* follow(
         // `late` means that changes wait.
         if (!Object.hasOwn(NOTHING, event)) continue
         const isList = event === 'items' || event === 'removed'
+        hasShown = true
         yield { ...NOTHING, [event]: isList ? JSON.parse(data) : true }
       }
     } catch (error) {
@@ -77,7 +79,7 @@ async function* follow(
       const status = error instanceof HttpError ? error.status : 503
       if (status < 500 && status !== 408 && status !== 429) {
         // What a lost right has shown is forgotten; a 401 takes away nothing, as on the server.
-        if (status !== 401) yield { ...NOTHING, reset: true }
+        if (hasShown && status !== 401) yield { ...NOTHING, reset: true }
         throw error
       }
     }

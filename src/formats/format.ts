@@ -8,6 +8,12 @@ import type { Fields } from '../schema/fields.ts'
 import type { Stored } from '../store/store.ts'
 import type { NestedItem } from './nested.ts'
 
+/** What is sent as it comes. No format prints it. */
+export interface LiveRepresentation {
+  readonly kind: 'live'
+  readonly body: LiveBody
+}
+
 /** The content of a response before a format prints it. */
 export type Representation =
   | {
@@ -58,11 +64,6 @@ export type Representation =
       readonly size: number
       /** Absent in the response to a HEAD. */
       readonly data?: AsyncIterable<Uint8Array>
-    }
-  | {
-      /** What is sent as it comes. No format prints it. */
-      readonly kind: 'live'
-      readonly body: LiveBody
     }
   | {
       readonly kind: 'errors'

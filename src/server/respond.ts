@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { memoize } from '../base/memoize.ts'
 import { type Awaitable, andThen } from '../base/values.ts'
 import { type HttpError, internalError } from '../errors.ts'
-import type { Format, Representation } from '../formats/format.ts'
+import type { Format, LiveRepresentation, Representation } from '../formats/format.ts'
 import { evaluateRead, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
@@ -87,7 +87,7 @@ function requireSendable({ api, request, method }: RequestContext, length: numbe
 function addValidators(
   headers: HeaderList,
   { tag, lastModified }: Validators,
-  representation: Representation | undefined,
+  representation: Representation | LiveRepresentation | undefined,
 ): void {
   if (tag !== undefined) headers.push('ETag', `"${tag}"`)
   if (lastModified === undefined) return
@@ -108,7 +108,7 @@ function withBody(
   context: RequestContext,
   status: number,
   headers: HeaderList,
-  representation: Representation | undefined,
+  representation: Representation | LiveRepresentation | undefined,
   tag?: string,
 ): Awaitable<HttpResponse> {
   const { negotiated = AS_JSON, method } = context
@@ -127,6 +127,10 @@ function withBody(
     if (isHead && status === 200) addContent(headers, context)
     else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
+  }
+  if (representation.kind === 'live') {
+    addContent(headers, context)
+    return { status, headers, body: representation.body }
   }
   if (pages && format === pages.format) {
     // The forms of an HTML page send the tag as `_if_match`.
@@ -184,7 +188,6 @@ function print(
   representation: Representation,
   type: string,
 ): Pick<HttpResponse, 'body' | 'length'> {
-  if (representation.kind === 'live') return { body: representation.body }
   if (format.printStored && 'stored' in representation && representation.stored)
     return format.printStored(representation.stored)
   if (format.printNested && 'nested' in representation && representation.nested)

@@ -2,7 +2,7 @@
 import { findAccessRules, satisfies } from '../../auth/access.ts'
 import type { Authenticated, Principal } from '../../auth/scheme.ts'
 import type { Awaitable, Item } from '../../base/values.ts'
-import type { Format, Representation } from '../../formats/format.ts'
+import type { Format, LiveRepresentation, Representation } from '../../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../../http/conditional.ts'
 import type { HeaderList, HttpResponse, ReceivedRequest } from '../../http/message.ts'
 import type { Parameter } from '../../http/parameters.ts'
@@ -78,7 +78,7 @@ export interface CallScope extends CallOptions {
 export interface OperationResult {
   readonly status: number
   readonly headers: HeaderList
-  readonly representation?: Representation | undefined
+  readonly representation?: Representation | LiveRepresentation | undefined
   /** The validators of the representation, for `ETag`, `Last-Modified` and the conditions of a read. */
   readonly validators?: Validators | undefined
   /** The request headers that the answer depends on besides `Accept`. */
