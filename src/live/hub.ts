@@ -15,7 +15,7 @@ const PAUSE_MS = 1000
 const MAX_CHANGES = 500
 const MAX_READS = 8
 
-/** How many streams are told before others may have a turn. */
+/** How many streams get a change before other work has its turn. */
 const MAX_TOLD = 100
 
 /** What a stream is told: the items that are in its list now, and ids that are not, as JSON without brackets. */
@@ -25,8 +25,6 @@ export interface ListUpdate {
   /** Its events, which equal streams have in common; kept by the first that prints them. */
   printed?: string
 }
-
-const NO_UPDATE: ListUpdate = { items: '', removed: '' }
 
 /** What has become of an item over several changes. */
 interface Net {
@@ -169,8 +167,7 @@ export class Hub {
     for (const each of group) {
       const { shown } = each
       const key = shown.matches ? shown.key : each
-      if (!updates.has(key))
-        updates.set(key, net.size === 0 ? NO_UPDATE : await this.#findUpdate(each, net))
+      if (!updates.has(key)) updates.set(key, await this.#findUpdate(each, net))
       const update = updates.get(key)
       if (!update) each.begin()
       // It may have begun anew meanwhile.
@@ -202,7 +199,7 @@ function toNet(changes: readonly Change[]): ReadonlyMap<Id, Net> {
 }
 
 /**
- * Finds what a stream is told; `undefined` if it must begin anew, as it is unknown what was in the list. An item was in
+ * Finds what a stream sends; `undefined` if it must begin anew, as it is unknown what was in the list. An item was in
  * its list if it was at any time: the list may have been read then.
  */
 async function findUpdate(

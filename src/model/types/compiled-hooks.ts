@@ -24,7 +24,7 @@ export interface HookValues {
   readonly value?: unknown
 }
 
-/** What the hooks of a call that runs have been told, and what they share. */
+/** What the hooks of a running call get, and what they share. */
 export interface RunningHooks {
   readonly values: HookValues
   readonly state: HookContext['state']

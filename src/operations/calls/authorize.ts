@@ -134,7 +134,7 @@ function describeBelow(context: Caller, path: string): string | undefined {
     : undefined
 }
 
-/** Says that no item has an id, and how ids look if this is none. */
+/** Says that no item has an id, and how an id looks if this is not one. */
 export function describeMissing(
   { itemName, shape: { identity } }: CollectionDefinition,
   id: string,

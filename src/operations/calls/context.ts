@@ -160,7 +160,7 @@ export class CallContext implements ListOptions {
     this.#uploads = uploads
   }
 
-  /** What its hooks have been told, and share; `undefined` before they run. A call that it makes has its own. */
+  /** What its hooks get, and share; `undefined` before they run. A call that it makes has its own. */
   get runningHooks(): RunningHooks | undefined {
     return this.#runningHooks
   }

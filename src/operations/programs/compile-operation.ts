@@ -69,8 +69,8 @@ export function compileOperation(
 }
 
 /**
- * The compiled operations of a collection as somebody sees it, by their names: of steps of batches and of calls in process.
- * They live as long as their collection, which declares how many there are.
+ * The compiled operations of a collection, by their names, for steps of batches and calls in process. Views of a collection
+ * have their own. They are kept as long as the collection is.
  */
 export const compiledOperations = memoize((_api: ApiDefinition) =>
   memoize((_collection: CollectionDefinition) => new Remembered<Perform>(1000, 1000)),
