@@ -196,7 +196,11 @@ it.skipIf(!existsSync(NODE22) || !existsSync(join(PACKAGES, 'node_modules')))(
     const javascript = blocks.filter(({ language }) => language === 'js')
     const headings = ['docs/databases.md ## SQLite', 'docs/databases.md ### Without a server']
     expect(javascript.map(({ heading }) => heading)).toEqual(headings)
-    for (const block of javascript) await run(NODE22, [bundle(await fileOf(block), PACKAGES)])
+    for (const block of javascript) {
+      // A timer of PGlite would keep the process for ten seconds.
+      const ending = { ...block, text: `${block.text}process.exit()\n` }
+      await run(NODE22, [bundle(await fileOf(ending), PACKAGES)])
+    }
   },
 )
 

@@ -42,7 +42,17 @@ function nameOf(node: object): unknown {
   return 'name' in node ? node.name : undefined
 }
 
-async function verdictOn({ pattern, flags }: Pattern): Promise<string> {
+/** Files that make patterns import one another: what one of them has made is checked once. */
+const verdicts = new Map<string, Promise<string>>()
+
+function verdictOn(pattern: Pattern): Promise<string> {
+  const key = `/${pattern.pattern}/${pattern.flags}`
+  const known = verdicts.get(key) ?? judge(pattern)
+  verdicts.set(key, known)
+  return known
+}
+
+async function judge({ pattern, flags }: Pattern): Promise<string> {
   // No limits of time: the verdict must not depend on how busy the machine is.
   const limits = { timeout: null, attackTimeout: null, incubationTimeout: null }
   const found = await check(pattern, flags, { ...limits, randomSeed: 1 })

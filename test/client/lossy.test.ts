@@ -18,11 +18,11 @@ const Car = z.object({ name: z.string(), price: z.int() })
 usePostgres()
 
 describe.each<[string, number, () => Promise<Store>]>([
-  ['memory', 400, async () => memoryStore()],
-  ['SQLite', 150, async () => sqlStore({ db: await openDatabase(), create: true })],
+  ['memory', 200, async () => memoryStore()],
+  ['SQLite', 100, async () => sqlStore({ db: await openDatabase(), create: true })],
   [
     'PostgreSQL',
-    150,
+    100,
     async () => sqlStore({ db: openPostgres(), create: true, table: 'lossy_cars' }),
   ],
 ])('over a lossy line, on %s', (_name, writes, openStore) => {

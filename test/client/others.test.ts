@@ -1,5 +1,4 @@
-// Clients of other people: their types come from the document, and compile strictly, with the TypeScript that
-// they need.
+// Clients of other people: their types come from the document, by the TypeScript that they need, and compile strictly.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { carsApi } from '../../examples/cars-api.ts'
 import { memoryBlobs, memoryStore } from '../../src/index.ts'
+import { TSC } from '../emitted.ts'
 import { blocksOf } from '../markdown.ts'
 import { serve } from './line.ts'
 
@@ -92,7 +92,7 @@ describe.skipIf(missing)('clients of other people', () => {
     }
     await writeBlock('query.ts', '@tanstack/query-core')
     const [types, query, calls, light] = await Promise.all([
-      run(join(MODULES, '.bin/tsc'), '-p', '.'),
+      run(TSC, '-p', '.'),
       run(TSX, 'query.ts'),
       run(TSX, 'fetch.ts', server.url),
       run(TSX, 'light.ts', server.url),

@@ -1,4 +1,5 @@
-// The contract of a store on PGlite, by the dialect of Kysely 0.29; prints the cases that fail.
+// The contract of a store on PGlite, by the dialect of Kysely 0.29; prints the cases that fail. The word `third` leaves
+// two thirds of the cases to the runs on PostgreSQL itself.
 import * as kysely from 'kysely'
 import { sqlStore } from 'rest-conventions/sql'
 import { storeCases } from 'rest-conventions/testing'
@@ -14,9 +15,11 @@ const db = new kysely.Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) }
 let tables = 0
 const failed: string[] = []
 let passed = 0
-for (const { name, run } of storeCases(() =>
+const all = storeCases(() =>
   sqlStore({ db, table: `cases_${++tables}`, create: true, changes: true }),
-)) {
+)
+const step = process.argv[2] === 'third' ? 3 : 1
+for (const { name, run } of all.filter((_, at) => at % step === 0)) {
   try {
     await run()
     passed++
@@ -24,4 +27,6 @@ for (const { name, run } of storeCases(() =>
     failed.push(`${name}: ${error}`)
   }
 }
-console.log(JSON.stringify({ passed: passed > 50, failed }))
+console.log(JSON.stringify({ passed: passed > 90 / step, failed }))
+// A timer of PGlite would keep the process for ten seconds.
+process.exit()

@@ -120,21 +120,18 @@ describe.skipIf(missing)('behind PgBouncer, a pool of 4 in transaction mode', ()
   })
 
   // Its tests hold locks while as many statements wait as that pool has processes.
-  describe.each([false, true])(
-    'as many processes as its tests hold, reuseStatements: %s',
-    reuse => {
-      let wide: PgBouncer
-      beforeAll(async () => {
-        wide = await startPgBouncer(postgres().url, { size: 12 })
-      })
-      afterAll(() => wide.stop())
-      severalStores({
-        connect: (max = 8) => open({ reuse, connectionString: wide.url, max } as object).db,
-        waiting: waitingFor,
-        locked: lockedBy(() => openPostgres()),
-      })
-    },
-  )
+  describe('as many processes as its tests hold', () => {
+    let wide: PgBouncer
+    beforeAll(async () => {
+      wide = await startPgBouncer(postgres().url, { size: 12 })
+    })
+    afterAll(() => wide.stop())
+    severalStores({
+      connect: (max = 8) => open({ connectionString: wide.url, max } as object).db,
+      waiting: waitingFor,
+      locked: lockedBy(() => openPostgres()),
+    })
+  })
 
   test('open says that reuseStatements is of no use, and requests are answered', async () => {
     await through({}, async connectionString => {
