@@ -59,12 +59,10 @@ export class OperationTools implements HookContext {
     return work => runtime.runTransaction(scope, work)
   }
 
-  /** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
+  /** Creates the scope of calls within a hook or an action: the same version and principal. They end with the transaction or the request. */
   #createScope(): CallScope {
-    const { request } = this.#context
     const scope = createScope(this.#context, this.#transaction)
-    if (this.#isDone) return scope
-    return { ...scope, request, signal: (this.#transaction ?? request).signal }
+    return this.#isDone ? scope : { ...scope, request: this.#context.request }
   }
 }
 

@@ -45,7 +45,8 @@ async function runWork<R>(
   const own = of === undefined ? outer.own : resolveCollection(outer, of).collection
   const scope = { ...outer, ...callOptions, own }
   return transact(scope, transaction => {
-    const within = { ...scope, transaction, signal: transaction.signal }
+    // Its calls end with it.
+    const within = { ...scope, transaction, signal: undefined }
     const bind = (system?: boolean): OwnTransaction => ({
       collection: createFind({ ...within, system }),
       sql: createFindSql(within),

@@ -31,6 +31,11 @@ export class RunningTransaction {
     return this.#limited.signal
   }
 
+  /** Whether it is aborted, known without the signal. */
+  get aborted(): boolean {
+    return this.#limited.aborted
+  }
+
   /** Finds the store of a collection within the transaction; of one in another database the plain one. */
   storeOf({ name, store }: CollectionDefinition): KeyedStore {
     const inside = this.#stores.get(store)

@@ -19,6 +19,8 @@ import * as rule from '../../options.ts'
 import { checkOptions, type Rules } from '../../options.ts'
 import { hasFiles, readFiles } from '../../schema/blob.ts'
 import { neverAborted } from '../../store/abort.ts'
+import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
+import { isAborted } from '../../store/watch.ts'
 import {
   CallContext,
   type CallScope,
@@ -66,16 +68,21 @@ class ProgramRequest extends IdentifiedRequest implements ReceivedRequest {
   readonly needsHost = false
   readonly textBudget = new TextBudget()
   readonly method: string
-  readonly signal: AbortSignal
+  readonly #outer: StoreOptions
 
-  constructor(method: string, signal: AbortSignal) {
+  /** @param outer what it ends with: most calls never read its signal. */
+  constructor(method: string, outer: StoreOptions) {
     super(NO_HEADERS, 0)
     this.method = method
-    this.signal = signal
+    this.#outer = outer
+  }
+
+  get signal(): AbortSignal {
+    return this.#outer.signal ?? neverAborted()
   }
 
   get aborted(): boolean {
-    return this.signal.aborted
+    return isAborted(this.#outer)
   }
 
   /** Only a request of a client has a time limit. */
@@ -135,10 +142,11 @@ export async function runCall(
   checkCallOptions(collection.name, call)
   const { value: given } = call
   const value = collection.blobs && hasFiles(given) ? await readFiles(given) : given
-  const signal = options?.signal ?? scope.signal ?? neverAborted()
+  const signal = options?.signal ?? scope.signal
+  const outer = signal ? { signal } : (transaction ?? scope.request ?? {})
   const target: CollectionTarget = { version, collection, ...call.place }
   const method = target.action?.method ?? METHODS[operation] ?? 'GET'
-  const request = new ProgramRequest(method, signal)
+  const request = new ProgramRequest(method, outer)
   const context = Object.assign(new CallContext(runtime, request, scope.base, true), {
     target,
     operation,
@@ -151,7 +159,7 @@ export async function runCall(
     body: value === undefined ? undefined : { value: toJson(value), type: undefined },
     principal: options?.principal ?? scope.principal,
   } satisfies SharedWithProgram & Partial<CallContext>)
-  signal.throwIfAborted()
+  throwIfAborted(request)
   let failure: unknown
   try {
     const { api } = runtime
