@@ -10,8 +10,8 @@ import { AS_JSON } from '../negotiate.ts'
 import { TRY_PARAMETER } from '../openapi/document.ts'
 import { noSuchPath } from '../operations/calls/authorize.ts'
 import { type DocsPrinter, RequestContext, type Step } from '../operations/calls/context.ts'
+import { InnerRequest } from '../operations/calls/derive-call.ts'
 import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
-import { InnerRequest } from './inner-request.ts'
 import { respond } from './respond.ts'
 
 /** Answers the request of a new context. */

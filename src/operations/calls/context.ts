@@ -32,9 +32,8 @@ import { type Negotiated, variantOf } from '../../negotiate.ts'
 import type { KeyedStore } from '../../store/keyed-store.ts'
 import type { ListOptions, Stored, StoreOptions } from '../../store/store.ts'
 import type { DecodedBody } from './decoded-body.ts'
-import type { RunningTransaction } from './running-transaction.ts'
+import { type RunningTransaction, requireOutside } from './running-transaction.ts'
 import { createUploads, type Uploads } from './uploads.ts'
-import { requireOutside } from './work-context.ts'
 
 /** An api ready to answer. */
 export interface Runtime {

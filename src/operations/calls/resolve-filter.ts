@@ -4,7 +4,7 @@ import { isOwn, type ParsedFilter } from '../../query/related.ts'
 import type { Relation } from '../../query/relation.ts'
 import { createWithin, type Filter, type Within } from '../../store/filter.ts'
 import type { OperationContext } from './context.ts'
-import { requireOutside } from './work-context.ts'
+import { requireOutside } from './running-transaction.ts'
 
 /** Finds all items of a collection, for filters that reach them. @throws TypeError for one that is not in the api. */
 export function findWithin(

@@ -13,8 +13,7 @@ import type { CallScope, OperationContext } from './context.ts'
 import { findClaim } from './live-claims.ts'
 import { createFindSql } from './program-sql.ts'
 import { createFind, resolveCollection } from './resolve-collection.ts'
-import { RunningTransaction } from './running-transaction.ts'
-import { requireOutside } from './work-context.ts'
+import { RunningTransaction, requireOutside } from './running-transaction.ts'
 
 const RULES: Rules<TransactionOptions> = { of: ANYTHING, principal: ANYTHING, signal: ANYTHING }
 

@@ -1,28 +1,7 @@
-// The calls of a transaction: those that still run when its work ends were not awaited.
-
+// A resource whose calls are those of a transaction, which notices the ones that nobody awaits.
 import { iterate } from '../../base/iterate.ts'
 import type { List, Resource } from '../../model/types/resource.ts'
-
-/** The calls that run. */
-export class RunningCalls {
-  readonly #names = new Map<Promise<unknown>, string>()
-
-  /** The names of the calls that run, each once. */
-  get names(): readonly string[] {
-    return [...new Set(this.#names.values())]
-  }
-
-  track<T>(name: string, call: Promise<T>): Promise<T> {
-    const tracked = call.finally(() => this.#names.delete(tracked))
-    this.#names.set(tracked, name)
-    return tracked
-  }
-
-  /** Takes care of the errors of those that run: nobody else does. */
-  abandon(): void {
-    for (const call of this.#names.keys()) call.catch(() => undefined)
-  }
-}
+import type { RunningCalls } from './running-transaction.ts'
 
 /** Tracks all calls of a resource. A list counts while it reads. */
 export function trackCalls<R extends Resource>(resource: R, name: string, calls: RunningCalls): R {

@@ -29,7 +29,7 @@ import {
 } from '../calls/context.ts'
 import type { SharedWithProgram } from '../calls/derive-call.ts'
 import { noteCallError } from '../calls/inner-errors.ts'
-import { requireOutside } from '../calls/work-context.ts'
+import { requireOutside } from '../calls/running-transaction.ts'
 import { tryOut } from '../writes/dry-run.ts'
 import { compiledOperations, compileOperation } from './compile-operation.ts'
 

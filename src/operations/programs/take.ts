@@ -5,7 +5,7 @@ import type { TakeOptions } from '../../model/types/take.ts'
 import { ANYTHING, checkOptions, type Rules, wholeFrom } from '../../options.ts'
 import type { CallScope } from '../calls/context.ts'
 import { type ProgramItem, toProgramItem } from '../calls/program-items.ts'
-import { requireOutside } from '../calls/work-context.ts'
+import { requireOutside } from '../calls/running-transaction.ts'
 import { HeldItem, type Lease } from './held-item.ts'
 
 /** Published when an item is left out, since it was taken `maxAttempts` times. */

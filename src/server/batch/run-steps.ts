@@ -14,7 +14,7 @@ import type {
   OperationResult,
   RequestContext,
 } from '../../operations/calls/context.ts'
-import { deriveRequest } from '../../operations/calls/derive-call.ts'
+import { deriveRequest, InnerRequest } from '../../operations/calls/derive-call.ts'
 import { toOperationError, toOuterError } from '../../operations/calls/inner-errors.ts'
 import { runInTransaction } from '../../operations/calls/run-transaction.ts'
 import type { RunningTransaction } from '../../operations/calls/running-transaction.ts'
@@ -24,7 +24,6 @@ import {
 } from '../../operations/programs/compile-operation.ts'
 import { requireRollback, rollBack } from '../../operations/writes/dry-run.ts'
 import type { Id } from '../../store/store.ts'
-import { InnerRequest } from '../inner-request.ts'
 import { readOperationHead } from '../request-head.ts'
 import {
   addStep,
