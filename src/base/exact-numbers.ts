@@ -1,6 +1,6 @@
 // Whole numbers that JavaScript rounds: 9007199254740993 is read as 9007199254740992.
 
-import type { Json } from './values.ts'
+import type { Item, Json } from './values.ts'
 
 /** Most texts hold no number that could be one. */
 const MANY_DIGITS = /\d{16}/
@@ -116,7 +116,7 @@ export function keepDigits(value: Json, exact: Json): boolean {
 }
 
 /** Whether digits are kept beside a value. */
-export function hasDigits(value: unknown): boolean {
+export function hasDigits(value: Json | undefined): value is Item | Json[] {
   return hasAny && typeof value === 'object' && value !== null && exactValues.has(value)
 }
 

@@ -22,7 +22,9 @@ export type ShownPage<T> = Pick<Page<T>, 'items' | 'total' | 'cursor'>
 
 /** What is used of a `QueryClient`: of whichever copy of its package, since two have types that do not fit. */
 export interface QueryCache {
-  getQueriesData(filters: { readonly queryKey: readonly unknown[] }): unknown
+  getQueriesData(filters: {
+    readonly queryKey: readonly unknown[]
+  }): readonly (readonly [key: readonly unknown[], data: QueryData | undefined])[]
   getQueryData(key: readonly unknown[]): unknown
   setQueryData(key: readonly unknown[], data: unknown): unknown
   removeQueries(filters: { readonly queryKey: readonly unknown[] }): void
@@ -44,6 +46,9 @@ export type UntypedPage = CachedPage<object>
 interface UntypedPages {
   readonly pages: readonly UntypedPage[]
 }
+
+/** The data of a query: of an item, a page, several pages, or a count. */
+type QueryData = Partial<CachedItem<object> & UntypedPage & UntypedPages>
 
 /** Builds the start of the query keys of an api: the `key` that the program chose, and the version. */
 export function toPrefix(address: string, key: string | undefined): string[] {
@@ -83,23 +88,19 @@ export function show(
   const id = targetOf(args)
   const changed = (item: unknown, version: string | undefined) =>
     idOf(version) === id ? merge(item, args[1]) : item
-  const inPage = (page: UntypedPage) => ({
+  const inPage = (page: Pick<UntypedPage, 'items' | 'versions'>) => ({
     ...page,
     items: page.items.map((item, at) => changed(item, page.versions[at])),
   })
-  const entries = queries.getQueriesData({ queryKey: root }) as readonly (readonly [
-    key: readonly unknown[],
-    data: unknown,
-  ])[] // as every QueryClient gives them
-  const shown = entries.flatMap(([key, before]) => {
+  const shown = queries.getQueriesData({ queryKey: root }).flatMap(([key, before]) => {
     if (!isObject(before)) return []
-    const { item, version, items, pages } = before as Record<string, unknown> // with any properties
+    const { item, version, items, versions = [], pages } = before
     const data = item
-      ? { ...before, item: changed(item, version as string | undefined) }
+      ? { ...before, item: changed(item, version) }
       : items
-        ? inPage(before as never)
+        ? inPage({ ...before, items, versions })
         : pages
-          ? { ...before, pages: (pages as readonly UntypedPage[]).map(inPage) }
+          ? { ...before, pages: pages.map(inPage) }
           : before
     queries.setQueryData(key, data)
     return [{ key, before, data: queries.getQueryData(key) }]

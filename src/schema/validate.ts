@@ -70,7 +70,7 @@ function keepDigits(current: Item, next: Item): Item {
     const value = current[name]
     if (!hasDigits(value) || next[name] === value) continue
     if (!sameJson(next[name], value)) throw new HttpError(409, [inexactStored(name)])
-    next[name] = value as Json // it has digits
+    next[name] = value
   }
   return next
 }

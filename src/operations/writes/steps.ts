@@ -276,14 +276,14 @@ export function runSteps(
   from = 0,
 ): Awaitable<WriteState> {
   let current = write
-  for (let at = from; at < steps.length; at++) {
-    const step = steps[at] as WriteStep // the index is within the list
+  for (let at = from; ; at++) {
+    const step = steps[at]
+    if (!step) return current
     const value = step.run(current, step.steps ?? NO_STEPS)
     if (value instanceof Promise) return resume(value, step, steps, at, current)
     current = fillIn(step, current, value)
     if (step.ends && value !== undefined) return current
   }
-  return current
 }
 
 /** Waits for a step, and runs those behind it. */

@@ -201,7 +201,7 @@ class UpsertItems extends ArrayItems {
 
   override async replay(answer: Json): Promise<OperationResult> {
     // `toAnswer` has made it; it is empty if it was too large.
-    const [created = true, ...kept] = answer as readonly Json[]
+    const [created = true, ...kept] = Array.isArray(answer) ? answer : []
     return this.#describe(await super.replay(kept), created !== false)
   }
 

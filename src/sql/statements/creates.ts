@@ -273,7 +273,7 @@ export class Creates {
       const [first, end] = [rows[0], rows[count - 1]].map(row => row?.item[id.name])
       const made = (await runner.run(compiled, bind(json, count, first, end))).rows
       this.#lastUuid = made.length > 0 ? String(end) : await this.#lastId.read(runner)
-      if (made.length > 0) return made.map((row, at) => [rows[at] as NewRow, row]) // as many as there are
+      if (made.length > 0) return rows.slice(0, made.length).map((row, at) => [row, made[at]])
     }
     throw new NoRowError(table)
   }
