@@ -28,7 +28,7 @@ export interface PositionRange {
 
 /** The part of an index that some filters leave: all its items pass those filters. */
 export interface IndexPart {
-  readonly index: MemoryIndex
+  readonly index: Pick<MemoryIndex, 'canOrderBy' | 'slice' | 'walk'>
   /** In the order of the index. */
   readonly ranges: readonly PositionRange[]
   /** The number of items in the ranges. */
@@ -222,7 +222,7 @@ export class MemoryIndex {
   }
 
   /** Walks the entries of a part as {@link slice} does, but skips none. */
-  *walk(part: IndexPart, order: ReadOrder): Generator<Stored> {
+  *walk(part: IndexPart, order: ReadOrder): IterableIterator<Stored> {
     for (const { from, to } of this.#rangesAfter(part, order)) {
       yield* this.#rows.walk(from, to, isDescending(order.sort))
     }

@@ -4,7 +4,7 @@ import { TextBudget } from '../base/text-budget.ts'
 import type { Awaitable } from '../base/values.ts'
 import type { Fields } from '../schema/fields.ts'
 import { countGroups } from '../store/count-groups.ts'
-import { type Filter, toConjunction } from '../store/filter.ts'
+import { type Filter, isLeaf, toConjunction } from '../store/filter.ts'
 import type { Group, Grouping } from '../store/groups.ts'
 import { addFilter, type EachParameters } from '../store/list-each.ts'
 import { countPatterns, type FilterSet, matcher, type SortKey } from '../store/selection.ts'
@@ -53,7 +53,8 @@ function findPlan(where: readonly Filter[], source: Source): Plan {
   if (known && known.source === source && known.revision === source.revision) return known
   const conjunction = toConjunction(where)
   const parts = source.indexes.map(index => index.findPart(conjunction))
-  const smallest = findSmallestPart(parts) as IndexPart // one for each index
+  const single = findSmallestPart(parts) as IndexPart // one for each index
+  const smallest = findUnion(conjunction, source, single.count) ?? single
   const plan = { revision: source.revision, source, parts, smallest, walks: new WeakMap() }
   plans.set(where, plan)
   return plan
@@ -63,6 +64,37 @@ function findSmallestPart(parts: readonly IndexPart[]): IndexPart | undefined {
   return parts.toSorted(
     (one, other) => one.count - other.count || one.unanswered.length - other.unanswered.length,
   )[0]
+}
+
+/** Joins a part for each branch of an `or`, of any index; `undefined` if they do not have fewer items together. */
+function findUnion(
+  where: readonly Filter[],
+  { indexes }: Source,
+  most: number,
+): IndexPart | undefined {
+  for (const group of where) {
+    if (isLeaf(group) || group.operator !== 'any') continue
+    const others = where.filter(each => each !== group)
+    const parts = group.filters.flatMap(branch => {
+      const conjunction = toConjunction([branch, ...others])
+      return findSmallestPart(indexes.map(index => index.findPart(conjunction))) ?? []
+    })
+    const count = parts.reduce((sum, part) => sum + part.count, 0)
+    if (count >= most) continue
+    // An item may be in several parts.
+    const list = () => [
+      ...new Set(parts.flatMap(part => part.index.slice(part, ANY_ORDER, part.count))),
+    ]
+    const walk = () => list().values()
+    return {
+      index: { slice: list, walk, canOrderBy: () => false },
+      ranges: [],
+      count,
+      unanswered: where,
+      fixedColumns: 0,
+    }
+  }
+  return undefined
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Filter, Operator } from '../../src/store/filter.ts'
 import { createIdempotencyRecords } from '../../src/store/idempotency.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
 import { toKeyedStore } from '../../src/store/keyed-store.ts'
-import { sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
+import { matcher, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
 import type { Identity, Shape, Slice } from '../../src/store/store.ts'
 import { findOne } from '../../src/store/writes.ts'
@@ -108,6 +108,23 @@ describe('an index answers', async () => {
   test('a filter that no index answers looks at all items', async () => {
     const where = [is('note', 'in', 'note 7')]
     expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(COUNT)
+  })
+
+  const [note, price] = [is('note', 'in', 'note 7'), is('price', 'lt', 20)]
+  const joined = (...filters: Filter[]): Filter => ({ operator: 'any', filters })
+  test.each<[name: string, where: Filter[], most: number]>([
+    ['two indexes', [joined(is('id', 'in', 9, 7), price)], 50],
+    ['one index twice', [joined(is('id', 'in', 9, 7), is('id', 'in', 7, 8))], 3],
+    ['an index with another filter', [note, joined(is('id', 'in', 9, 7), price)], 50],
+    ['an index for one branch alone', [joined(is('id', 'in', 9, 7), note)], COUNT],
+  ])('an or of %s looks at what its branches find', async (_name, where, most) => {
+    const all = { limit: COUNT, offset: 0 }
+    const list = async (filters: Filter[]) =>
+      (await store.list({ where: filters, sort: by('-id') }, all, 'exact')).items
+    const matches = matcher({ where }, SHAPE.fields)
+    expect(await list(where)).toEqual((await list([])).filter(({ item }) => matches(item)))
+    const looks = await looksOf(() => store.count({ where }, 'exact'))
+    expect(looks).toBeLessThanOrEqual(most)
   })
 })
 

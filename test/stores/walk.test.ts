@@ -82,6 +82,8 @@ test.each([
   '/items?sort=-price&limit=20',
   '/items?price=5',
   '/items?id=1&id=2&sort=text',
+  '/items?price=5&price=6',
+  '/items?where={"or":[{"price":5},{"price":{"gte":99}}]}&sort=text',
 ])('%s is served by an index: no slices', async path => {
   const { store, ask, fill, statements } = await served(20)
   await fill(COUNT)

@@ -20,6 +20,19 @@ export function hasIndexFor(
   })
 }
 
+/** Finds the filters that indexes answer alone: all of them, or an `or` whose branches have an index each. */
+export function findIndexed(filters: RowFilters, mapping: TableMapping): readonly Filter[] {
+  const { where, search } = filters
+  if (!search && hasIndexFor({ where }, mapping)) return where
+  const group = toConjunction(where).find(
+    each =>
+      !isLeaf(each) &&
+      each.operator === 'any' &&
+      each.filters.every(branch => hasIndexFor({ where: [branch] }, mapping)),
+  )
+  return group ? [group] : []
+}
+
 /** What an index does for some filters and a sort. */
 interface IndexUse {
   /** The filters that a walk in its order applies: by one value on its first columns, by a range on the next. */

@@ -21,7 +21,7 @@ import { compile, type Row, type Runner, type StatementSession } from '../sessio
 import { decodeNumber, decodeRow } from '../table/column-values.ts'
 import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { findIndexUse, hasIndexFor, isBoundedBy } from './index-use.ts'
+import { findIndexed, findIndexUse, isBoundedBy } from './index-use.ts'
 import { buildOrder, type RowFilters, type RowSlice, rangesAfter } from './list-statements.ts'
 import type { PlaceKey } from './place.ts'
 import { buildCondition, whereClause } from './where.ts'
@@ -115,20 +115,27 @@ export class TableWalk {
   ): Promise<boolean> {
     const wanted = { where, search }
     if (!(await this.#isNeeded(session, wanted, options))) return false
+    if (await this.areFew(session, wanted, options)) return false
     const condition = buildCondition(wanted, this.#mapping)
     const plan = this.#plan(wanted, false)
     await this.#walk(session, plan, options, (select, runner) => look(select(condition), runner))
     return true
   }
 
-  /** Whether filters that an index answers leave so few rows that one statement may read all of them. */
-  async areFew(session: StatementSession, { where, search }: RowFilters, options?: ListOptions) {
-    if (where.length === 0 || !hasIndexFor({ where, search }, this.#mapping)) return false
+  /** Whether filters that indexes answer leave so few rows that one statement may read all of them. */
+  async areFew(
+    session: StatementSession,
+    filters: RowFilters,
+    options?: ListOptions,
+    most = this.#maxScan,
+  ) {
+    const where = findIndexed(filters, this.#mapping)
+    if (where.length === 0) return false
     const { database, from } = this.#mapping
     const condition = whereClause([buildCondition({ where }, this.#mapping)])
-    const statement = sql`select count(*) as rows from (select 1 from ${from}${condition} limit ${this.#maxScan + 1})`
+    const statement = sql`select count(*) as rows from (select 1 from ${from}${condition} limit ${most + 1})`
     const { rows } = await session.read(runner => runner.run(compile(database, statement)), options)
-    return Number(rows[0]?.rows) <= this.#maxScan
+    return Number(rows[0]?.rows) <= most
   }
 
   /** Whether one statement may read all of an index: it has ten times as many rows in the same time. */
@@ -149,6 +156,8 @@ export class TableWalk {
     options?: ListOptions,
   ): Promise<Id[] | undefined> {
     if (!(await this.#isNeeded(session, selection, options))) return undefined
+    if (await this.areFew(session, selection, options, Math.min(FIRST_ROWS, this.#maxScan)))
+      return undefined
     const { sort } = selection
     const { database, shape } = this.#mapping
     const { key, backward, offset } = { key: undefined, backward: false, offset: 0, ...slice }
