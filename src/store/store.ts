@@ -285,7 +285,7 @@ export interface Store extends ProgramStore<Stored, StoreOptions> {
 
   /**
    * Counts the items that pass the filters and the search by their groups, in any order. Items that are written
-   * meanwhile may count or not. Absent where the store cannot: `GET /cars/count?by=` is then a 400.
+   * meanwhile may count or not. Absent where the store cannot: the option `groups` is then a TypeError.
    * @throws HttpError 400, or gives an infinite value, for a sum that no number can be.
    * @example await store.countBy?.(all, { keys: [{ path: ['color'] }], aggregates: [], limit: 1000 })
    */

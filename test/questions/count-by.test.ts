@@ -374,7 +374,7 @@ test.each<[string, object, string]>([
   ).toThrow(message)
 })
 
-test('a store without countBy is a 400, and scanStore has it', async () => {
+test('groups on a store without countBy are a TypeError, and scanStore has it', async () => {
   const items = new Map<unknown, never>()
   const place = {
     all: () => items.values(),
@@ -382,12 +382,9 @@ test('a store without countBy is a 400, and scanStore has it', async () => {
     remove: ({ id }: { id: unknown }) => items.delete(id),
   }
   const { countBy: _countBy, ...without } = scanStore(place)
-  const { get } = await filled(without)
-  expect((await get('by=color')).slice(0, 2)).toEqual([
-    400,
-    expect.stringContaining('"type":"not_supported"'),
-  ])
-  items.clear()
+  await expect(filled(without)).rejects.toThrow(
+    'cars: groups needs a store that counts by groups, such as memoryStore()',
+  )
   expect((await (await filled(scanStore(place))).get('by=color&sum=price'))[1]).toBe(
     '[{"color":null,"count":1,"sum":{"price":30}},{"color":"red","count":2,"sum":{"price":30.5}}]',
   )

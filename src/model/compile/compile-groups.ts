@@ -8,8 +8,18 @@ import { invalidSortReason } from '../../store/sort.ts'
 import type { Declaration } from '../types/declaration.ts'
 import { requireField } from './require-field.ts'
 
-/** Compiles the keys of counts. @throws TypeError for a field by which no items can be counted. */
-export function compileGroups({ name, groups = [] }: Declaration, fields: Fields): GroupKeys {
+/**
+ * Compiles the keys of counts.
+ * @throws TypeError for a field by which no items can be counted, and for a store that cannot count by groups.
+ */
+export function compileGroups(
+  { name, groups = [], store }: Declaration,
+  fields: Fields,
+): GroupKeys {
+  assertValid(
+    groups.length === 0 || store.countBy,
+    `${name}: groups needs a store that counts by groups, such as memoryStore() or sqlStore({ db })`,
+  )
   for (const dotted of groups) {
     const reason = invalidSortReason(requireField(name, fields, 'groups', dotted))
     assertValid(!reason, `${name}: groups: "${dotted}" ${reason}: no items are counted by it`)

@@ -47,7 +47,7 @@ export function compileCountBy(
   }
 }
 
-/** Counts the items that match by their groups. @throws HttpError 400 where the store cannot, and for too many groups. */
+/** Counts the items that match by their groups. @throws HttpError 400 for too many groups. */
 export async function countBy(
   context: OperationContext,
   query: ParsedQuery,
@@ -55,10 +55,7 @@ export async function countBy(
 ): Promise<OperationResult> {
   const { collection } = context.target
   const store = context.storeOf(collection)
-  if (!store.countBy) {
-    const message = `The store of ${collection.name} does not count by groups. Leave by out.`
-    throw new HttpError(400, [{ message, field: 'by', type: 'not_supported' }])
-  }
+  if (!store.countBy) throw new TypeError(`The store of ${collection.name} has no countBy`)
   const selection = await prepareQuery(context, query)
   const found = await store.countBy(selection, wanted.grouping, context.listOptions)
   requirePrintable(found, wanted)
