@@ -13,6 +13,7 @@ import {
   findField,
   isFilterable,
   unknownField,
+  unknownParameter,
 } from '../schema/fields.ts'
 import { inexactReason, isOfKind, parseScalars } from '../schema/scalars.ts'
 import type { Filter, Operator, ValueFilter } from '../store/filter.ts'
@@ -66,8 +67,16 @@ export interface InvalidName {
   readonly issue: Issue
 }
 
-/** Finds the filter that a field and an operator name. */
-export function findFilter(dotted: string, word: string, fields: Fields): FilterName | InvalidName {
+/**
+ * Finds the filter that a field and an operator name.
+ * @param hint what to send if the name is unknown.
+ */
+export function findFilter(
+  dotted: string,
+  word: string,
+  fields: Fields,
+  hint?: string,
+): FilterName | InvalidName {
   const path = toPath(dotted)
   const field = findField(fields, path)
   const key = `${dotted}[${word}]`
@@ -78,13 +87,13 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
   })
   if (!field) {
     // A reserved parameter stands without brackets: `filter[limit]` means a field.
-    const others = RESERVED.has(dotted) ? undefined : RESERVED
-    return { key, issue: unknownField(dotted, fields, dotted.slice(0, 64), others) }
+    if (RESERVED.has(dotted)) return { key, issue: unknownField(dotted, fields, dotted) }
+    return { key, issue: unknownParameter(dotted, fields, RESERVED, hint) }
   }
   const operator = findOperator(word)
   if (!operator) {
     const unknown = quote(word, 32)
-    const message = `Unknown operator ${unknown}${listNames(listOperators(field))}`
+    const message = `Unknown operator ${unknown} for ${dotted}${listNames(listOperators(field))}`
     return issue(message, 'unknown_operator')
   }
   if (operator !== 'exists' && !isFilterable(field)) {

@@ -70,8 +70,8 @@ export function findFilterOf(
   const followed = followRelations(dotted, scope)
   const { steps, rest } = followed
   if (steps.length === 0) {
-    const found = suggestRelation(findFilter(dotted, word, scope.fields), followed)
-    return 'issue' in found ? explainPlace(found, dotted, scope) : found
+    const found = findFilter(dotted, word, scope.fields, explainPlace(dotted, scope))
+    return suggestRelation(found, followed)
   }
   const key = `${dotted}[${word}]`
   const name = word === 'eq' ? dotted : key
@@ -106,29 +106,18 @@ function suggestRelation(found: FilterName | InvalidName, followed: Followed): t
   return { ...found, issue: { ...found.issue, message } }
 }
 
-/** Adds to the issue of an unknown parameter where the collection takes it: counts by groups and searches have paths of their own. */
+/** Says where the collection takes a parameter of counts by groups or of searches, which have paths of their own. */
 function explainPlace(
-  found: InvalidName,
   name: string,
   { name: list, groups, searches }: QueryScope,
-): InvalidName {
-  const { issue } = found
-  if (!groups || !issue.message.startsWith('Unknown query') || issue.message.endsWith('?'))
-    return found
-  const [isGroups, isSearch] = [
-    /^(?:by|group_?by)$/i.test(name),
-    /^(?:q|query|search)$/i.test(name),
-  ]
-  if (!isGroups && !isSearch) return found
+): string | undefined {
+  const isSearch = /^(?:q|query|search)$/i.test(name)
+  if (!groups || !(isSearch || /^(?:by|group_?by)$/i.test(name))) return undefined
   const [group] = groups
   const path = isSearch ? searches && 'search?q=…' : group && `count?by=${group}`
-  const hint = path
+  return path
     ? `Use ${list}/${path}`
     : `${list} has no ${isSearch ? 'search' : 'groups'}. To add ${isSearch ? 'one' : 'them'}, declare ${isSearch ? 'search' : 'groups'}: [<its fields>]`
-  return {
-    ...found,
-    issue: { ...issue, message: `Unknown query parameter ${quote(name)}. ${hint}` },
-  }
 }
 
 function wholeItemReason(steps: readonly Relation[]): string {

@@ -74,8 +74,6 @@ export interface Field {
 /** Fields by name, in the schema's order. */
 export type Fields = ReadonlyMap<string, Field>
 
-const NONE: ReadonlySet<string> = new Set()
-
 /** What to use for the parameters of other libraries. */
 const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
   [
@@ -97,24 +95,32 @@ const MEANT: readonly (readonly [names: RegExp, hint: string])[] = [
   ],
 ]
 
+/** Creates the issue of a parameter whose value names an unknown field. @param parameter its name. */
+export function unknownField(name: string, fields: Fields, parameter: string): Issue {
+  const near = nearest(name, listPaths(fields))
+  const hint = near === undefined ? listNames(listPaths(fields)) : `: did you mean ${near}?`
+  const place = parameter === name ? '' : ` in ${parameter}`
+  const message = `Unknown field ${quote(name)}${place}${hint}`
+  return { message, field: parameter, type: 'unknown_field' }
+}
+
 /**
- * Creates the issue of a parameter that names an unknown field.
+ * Creates the issue of a query parameter that names no field.
  * @param others which other names are allowed there.
+ * @param hint what to send instead. Default: by the name, as other libraries use it.
  */
-export function unknownField(
+export function unknownParameter(
   name: string,
   fields: Fields,
-  field: string,
-  others: ReadonlySet<string> = NONE,
+  others: ReadonlySet<string>,
+  hint?: string,
 ): Issue {
   const near = nearest(name, [...listPaths(fields), ...others])
-  const what = others.size > 0 ? 'query parameter' : 'field'
   const [, meant = `Use a field name or one of: ${[...others].join(', ')}`] =
     MEANT.find(([names]) => names.test(name)) ?? []
-  const rest = others.size > 0 ? `. ${meant}` : listNames(listPaths(fields))
-  const hint = near === undefined ? rest : `: did you mean ${near}?`
-  const message = `Unknown ${what} ${quote(name)}${hint}`
-  return { message, field, type: 'unknown_field' }
+  const end = near === undefined ? `. ${hint ?? meant}` : `: did you mean ${near}?`
+  const message = `Unknown query parameter ${quote(name)}${end}`
+  return { message, field: name.slice(0, 64), type: 'unknown_field' }
 }
 
 /** Whether a client that writes a property does not read it: it does not know the value that an empty control stands for. */
