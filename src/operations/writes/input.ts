@@ -250,14 +250,14 @@ export function validatePatched(write: Write<Changing>): Awaitable<Item> {
 /** Says of a required property that null would remove it. @throws what was thrown */
 function explainNulls({ call, body }: Write<Changing>, thrown: unknown): never {
   if (!(thrown instanceof HttpError) || call.body?.form) throw thrown
-  const isRemoved = ({ message, field = '' }: AnyIssue) =>
-    message === `${field} is required` && getValue(body, toPath(field)) === null
+  const isRemoved = ({ type, field = '' }: AnyIssue) =>
+    type === 'required' && getValue(body, toPath(field)) === null
   if (!thrown.errors.some(isRemoved)) throw thrown
   const explained = thrown.errors.map(issue => {
     if (!isRemoved(issue)) return issue
     const { message, field } = issue
     const hint = `null would remove it. Send a value, or leave ${field} out`
-    return { ...issue, message: `${message}: ${hint}` }
+    return { ...issue, message: `${message.replace(/\.$/, '')}: ${hint}` }
   })
   throw new AnyHttpError(thrown.status, explained)
 }
