@@ -220,7 +220,28 @@ test.each<[string, string, RequestInit, number, string]>([
     '/v2/cars',
     { method: 'POST', headers: JSON_TYPE, body: '{"color":"red",\n"price":1,,}' },
     400,
-    'The body is not valid JSON at line 2, column 11',
+    'The body is not valid JSON at line 2, column 11: "," cannot stand there',
+  ],
+  [
+    'a word that is no JSON',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"price":[NaN]}' },
+    400,
+    'The body is not valid JSON at line 1, column 11: "N" cannot stand there',
+  ],
+  [
+    'a comma at the end of a list',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"model":\n["Clio",]}' },
+    400,
+    'The body is not valid JSON at line 2, column 9: "]" cannot stand there',
+  ],
+  [
+    'a body without its last bracket',
+    '/v2/cars',
+    { method: 'POST', headers: JSON_TYPE, body: '{"price":1' },
+    400,
+    'The body is not valid JSON: it ends too early',
   ],
   [
     'a body that ends',
@@ -342,7 +363,7 @@ describe('in the client', () => {
       fetch: async () => new Response('<html>', { headers }),
     })
     await expect(client.cars.read(1)).rejects.toThrow(
-      'Status 200, text/html: this is not of this API',
+      'Status 200, text/html: this is not valid JSON of this API. Check that URL',
     )
   })
 })

@@ -98,12 +98,7 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number, pa
     value = JSON.parse(text)
   } catch (error) {
     if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
-    // V8's message quotes the input: only its position is repeated.
-    const position = /position (\d+)/.exec(String(error))?.[1]
-    const lines = text.slice(0, Number(position)).split('\n')
-    const at = ` at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
-    const ended = /end of JSON/.test(String(error)) ? ': it ends too early' : ''
-    throw invalidJson(`The body is not valid JSON${position === undefined ? ended : at}`)
+    throw invalidJson(`The body is not valid JSON${describeInvalid(text, error)}`)
   }
   // Without a backslash no text holds U+0000 or half of a surrogate pair.
   const isPlain = !text.includes('\\') && text.isWellFormed()
@@ -111,6 +106,47 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number, pa
   checkExact(text, path)
   checkJson(value, '', maxDepth)
   return value
+}
+
+/** Says where JSON goes wrong. V8's message quotes the input, of which only one character is repeated. */
+function describeInvalid(text: string, error: unknown): string {
+  const position = findPosition(error) ?? searchPosition(text)
+  if (position >= text.length || /end of JSON/.test(String(error))) return ': it ends too early'
+  const [char] = text.slice(position, position + 2)
+  if (char === undefined) return ''
+  const lines = text.slice(0, position).split('\n')
+  const column = (lines.at(-1)?.length ?? 0) + 1
+  return ` at line ${lines.length}, column ${column}: ${JSON.stringify(char)} cannot stand there`
+}
+
+function findPosition(error: unknown): number | undefined {
+  const [, position] = /position (\d+)/.exec(String(error)) ?? []
+  return position === undefined ? undefined : Number(position)
+}
+
+/** Finds where a shorter text begins to be invalid, since V8 does not say it of words such as `NaN`; NaN if unknown. */
+function searchPosition(text: string): number {
+  if (text.length > MAX_SEARCHED) return Number.NaN
+  let [valid, invalid] = [0, text.length]
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1
+    if (isInvalidWithin(text.slice(0, middle))) invalid = middle
+    else valid = middle
+  }
+  return valid
+}
+
+/** Longer texts would cost more than they tell. */
+const MAX_SEARCHED = 10_000
+
+/** Whether a text is invalid before its end, so that no longer one is valid. */
+function isInvalidWithin(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return false
+  } catch (error) {
+    return !/end of JSON/.test(String(error)) && (findPosition(error) ?? 0) < text.length
+  }
 }
 
 function invalidJson(message: string): HttpError {

@@ -103,9 +103,9 @@ describe('reading JSON', () => {
     })
   }
 
-  it('says where the issue is, without quoting the body', async () => {
+  it('says where the issue is, and quotes one character of the body', async () => {
     await expect(read('{"secret":"value" x}')).rejects.toThrow(
-      /^The body is not valid JSON at line 1, column 19$/,
+      /^The body is not valid JSON at line 1, column 19: "x" cannot stand there$/,
     )
     await expect(read('{"secret":')).rejects.toThrow('valid JSON: it ends too early')
     await expect(read('{"a":{"b":[0,"\\u0000"]}}')).rejects.toThrow('a.b.1 holds')
