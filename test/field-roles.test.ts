@@ -510,7 +510,7 @@ test.each<[string, Init, number]>([
   if (status === 400)
     expect(Object(answer.json).errors).toEqual([
       {
-        message: 'sku is "A1" and cannot be changed',
+        message: 'sku is "A1" and cannot be changed. Leave it out',
         code: 400,
         field: 'sku',
         type: 'immutable_field',
@@ -544,7 +544,12 @@ describe('an immutable property of an item that its writer may not read', () => 
     for (const { status, json } of answers) {
       expect(status).toBe(400)
       expect(Object(json).errors).toEqual([
-        { message: 'sku cannot be changed', code: 400, field: 'sku', type: 'immutable_field' },
+        {
+          message: 'sku cannot be changed. Leave it out',
+          code: 400,
+          field: 'sku',
+          type: 'immutable_field',
+        },
       ])
     }
     // One that may read it may send it.

@@ -128,7 +128,8 @@ describe.each(Object.keys(DATABASES))('on %s', name => {
       expect(json).toEqual({
         errors: [
           {
-            message: 'This car cannot be deleted: accounts refer to it.',
+            message:
+              'This car cannot be deleted: accounts refer to it. Delete or change those first.',
             code: 409,
             type: 'referenced',
           },

@@ -460,7 +460,7 @@ test('a 409 says of items in the trash that they are there, to who may see it', 
   const [all, own] = [api.asSystem().collection(owners), api.asSystem().collection(cars)]
   await all.create({ name: 'ann' })
   const { id } = await own.create({ owner_id: 1 })
-  const plain = 'This owner cannot be deleted: cars refer to it.'
+  const plain = 'This owner cannot be deleted: cars refer to it. Delete or change those first.'
   expect(await messageFor(ADMIN)).toBe(plain)
   await own.delete(id)
   expect(await messageFor('Test ann')).toBe(plain)

@@ -169,7 +169,9 @@ function find({ holder }: PatchWork, path: readonly string[], at: number): Json 
     if (Array.isArray(value)) value = value[parseIndex(token, value.length - 1) ?? -1]
     else value = getProperty(value, token)
     if (value === undefined)
-      throw conflict(`Operation ${at}: there is nothing at ${printPointer(path)}`)
+      throw conflict(
+        `Operation ${at}: there is nothing at ${printPointer(path)}. Read the item again.`,
+      )
   }
   return value
 }

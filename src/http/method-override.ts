@@ -33,7 +33,7 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
   }
   if (method !== 'POST')
     throw invalidOverride(
-      `Only a POST can stand for another method. This is ${method} with ${METHOD_PARAMETER}=${show(name)}.`,
+      `Only a POST can stand for another method. This is ${method} with ${METHOD_PARAMETER}=${show(name)}: leave that out, or send POST.`,
     )
   if (name === 'GET' || name === 'HEAD')
     throw invalidOverride(

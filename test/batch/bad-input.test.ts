@@ -287,7 +287,11 @@ describe('a write by filter', () => {
     await expect(all.deleteMany({ color: 'red' }, { maxAffected: 3 })).rejects.toMatchObject({
       status: 409,
       errors: [
-        { type: 'referenced', message: 'The car 2 cannot be deleted: options refer to it.' },
+        {
+          type: 'referenced',
+          message:
+            'The car 2 cannot be deleted: options refer to it. Delete or change those first.',
+        },
       ],
     })
     expect(await all.count()).toBe(3)

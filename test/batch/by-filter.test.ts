@@ -193,18 +193,21 @@ describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
     expect(wrong.status).toBe(400)
     expect((await patch('?id[ne]=3', { serial: 'b' })).json).toMatchObject({
       errors: [
-        { field: 'serial', message: 'serial is null and cannot be changed (cars 1, 2, 4)' },
+        {
+          field: 'serial',
+          message: 'serial is null and cannot be changed. Leave it out (cars 1, 2, 4)',
+        },
         {
           field: 'serial',
           type: 'immutable_field',
-          message: 'serial is "a" and cannot be changed (car 5)',
+          message: 'serial is "a" and cannot be changed. Leave it out (car 5)',
         },
       ],
     })
     expect((await patch('?color=red', { id: 2 })).json).toMatchObject({
       errors: [
-        { field: 'id', message: 'id is 1 and cannot be changed (car 1)' },
-        { field: 'id', message: 'id is 4 and cannot be changed (car 4)' },
+        { field: 'id', message: 'id is 1 and cannot be changed. Leave it out (car 1)' },
+        { field: 'id', message: 'id is 4 and cannot be changed. Leave it out (car 4)' },
       ],
     })
     expect((await patch('?color=red', { maker_id: 9 })).json).toMatchObject({

@@ -331,7 +331,7 @@ async function checkInput(context: OperationContext, action: ActionDefinition): 
   return withBodyIssues(issues, async () => {
     if (action.check) return action.check(input)
     if (isObject(input) && Object.keys(input).length === 0) return input
-    const message = `${action.name} takes no input`
+    const message = `${action.name} takes no input. Send no body and no parameters`
     throw new HttpError(400, [{ message, type: 'unexpected_input' }])
   })
 }

@@ -104,7 +104,7 @@ export function refuseHiddenImmutable({ call }: Write): void {
   if (!body || inProcess || !roles || offers(call, 'read', 'list')) return
   const field = findNamedProperty(body, roles.immutable)
   if (field === undefined) return
-  const message = `${field} cannot be changed`
+  const message = `${field} cannot be changed. Leave it out`
   throw new HttpError(400, [{ message, field, type: 'immutable_field' }])
 }
 
@@ -141,7 +141,7 @@ function listPointers(patch: Json): string[] {
 }
 
 export function immutableField(field: string, value: Json): HttpError {
-  const message = `${field} is ${JSON.stringify(value)} and cannot be changed`
+  const message = `${field} is ${JSON.stringify(value)} and cannot be changed. Leave it out`
   return new HttpError(400, [{ message, field, type: 'immutable_field' }])
 }
 

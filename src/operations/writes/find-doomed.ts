@@ -173,7 +173,7 @@ function referenced(
   const [place, advice] =
     isMarked && isKnown(context, child) && context.can(trashOf, 'trash')
       ? [' in the trash', ' Delete those for good first.']
-      : ['', '']
+      : ['', ' Delete or change those first.']
   const message = `${which} cannot be deleted: ${nameItemsOf(context, child)}${place} refer to it.${advice}`
   return new HttpError(409, [{ message, type: 'referenced' }])
 }
