@@ -57,7 +57,7 @@ export function createFetchReply({
     const counter = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         left -= chunk.length
-        if (left < 0) throw notAnAnswer(response, `The answer has more than ${maxBytes} bytes`)
+        if (left < 0) throw notAnAnswer(response, `The response has more than ${maxBytes} bytes`)
         controller.enqueue(chunk)
       },
     })

@@ -31,7 +31,7 @@ export function printQuery(
 
   const notFilter = (path: string, value: unknown) =>
     new TypeError(
-      `${listed?.name}: ${path} must be a value, list or object of filters, not ${String(value)}. Leave it out, or write { exists: false }`,
+      `${listed?.name}: ${path} must be a value, list or object of filters, not ${value}. Leave it out, or write { exists: false }`,
     )
 
   const addGroup = (name: string, value: unknown): void => {
@@ -43,8 +43,8 @@ export function printQuery(
     const key = operator === 'eq' ? name : `${name}[${operator}]`
     const values = [value].flat().map(toPlain)
     if (listed) {
-      for (const each of values)
-        if (!/^(str|num|boo)/.test(typeof each)) throw notFilter(path, each)
+      // A string, a number or a boolean.
+      for (const each of values) if (!/^(st|nu|bo)/.test(typeof each)) throw notFilter(path, each)
       // Only `where` says a list of no values, and a filter that is given twice: a repeated parameter would mean either.
       const filter = path + operator
       if (!values.length || seen.has(filter)) return addGroup(path, { [operator]: value })
@@ -83,7 +83,7 @@ export function printQuery(
     else if (value !== undefined)
       parameters.set(
         name === 'cursor' && /^\d+$/.test(`${value}`) ? 'offset' : name,
-        String(toPlain(value)),
+        toPlain(value) as string, // a URLSearchParams prints any value
       )
   }
   if (groups)

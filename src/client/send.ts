@@ -110,7 +110,7 @@ export function createSend(
 
   /** Sends OPTIONS once for each collection: a write is repeated only if its store keeps keys. */
   async function takesKeys(path: string) {
-    const [name = ''] = path.split(/[/?]/)
+    const name = path.split(/[/?]/)[0] as string // a split text has a first part
     takers[name] ??= await send('OPTIONS', path).then(
       ({ value }) => /idempotency-?key/i.test(JSON.stringify(value)),
       () => undefined,
@@ -186,9 +186,9 @@ function findWait(error: unknown): number {
   if (
     !(error instanceof HttpError) ||
     // With 409 the first request of its key still runs.
-    !/^(408|409 idempotency_key|429|50[234])/.test(`${error.status} ${error.errors[0]?.type}`)
+    !/^(408|409 idem|429|50[234])/.test(`${error.status} ${error.errors[0]?.type}`)
   )
     return Infinity
   const after = `${error.headers.get('retry-after')}`
-  return Math.max(0, Number(after) * 1000 || Date.parse(after) - Date.now() || 0)
+  return Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0)
 }

@@ -121,7 +121,9 @@ export function createWrites(
 
 /** Creates the error for a copy, and for an item of another library. */
 export const foreignObject = (name: string): TypeError =>
-  new TypeError(`client.${name}: pass what it returned, or a copy with { version: versionOf(it) }`)
+  new TypeError(
+    `client.${name}: this object has no version. Pass what it returned, or add { version: versionOf(it) }`,
+  )
 
 /** Converts a value with files to a form; its other properties are texts of JSON. */
 function toBody(value: unknown): unknown {

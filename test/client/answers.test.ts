@@ -112,7 +112,7 @@ test.each([
     .count()
     .catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(HttpError)
-  expect(error).toMatchObject({ message: 'The answer has more than 500 bytes', status: 200 })
+  expect(error).toMatchObject({ message: 'The response has more than 500 bytes', status: 200 })
   await closed
   expect(requests).toHaveLength(1)
 })
@@ -201,7 +201,7 @@ describe('what no api of this library answers is said to be so, and not asked ag
       expect(error, name).toBeInstanceOf(HttpError)
       expect(error, name).toMatchObject({
         status,
-        message: expect.stringMatching(`^Status ${status}, .*: .* is not of this API`),
+        message: expect.stringMatching(`^Status ${status}, .*: .* is not valid JSON of this API`),
         errors: [{ code: status }],
       })
       expect(requests, name).toHaveLength(1)

@@ -194,7 +194,7 @@ describe('a list', () => {
     const rest = async () => {
       for (;;) if ((await items.next()).done) return
     }
-    await expect(rest()).rejects.toThrow(/^Status 400, .*: .* is not of this API/)
+    await expect(rest()).rejects.toThrow(/^Status 400, .*: .* is not valid JSON of this API/)
   })
 })
 
@@ -294,7 +294,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars: pass what it returned, or a copy with { version: versionOf(it) }',
+      'client.cars: this object has no version. Pass what it returned, or add { version: versionOf(it) }',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)

@@ -180,7 +180,8 @@ test('an item of one client is known to another, and given back as it was', asyn
 
 test('a copy without a version is a TypeError that names both ways', async () => {
   const copy = { ...(await client.cars.read(ID)) }
-  const message = 'client.cars: pass what it returned, or a copy with { version: versionOf(it) }'
+  const message =
+    'client.cars: this object has no version. Pass what it returned, or add { version: versionOf(it) }'
   for (const call of [
     () => client.cars.patch(copy, { price: 2 }),
     () => client.cars.replace(copy, { id: ID, price: 2 }),
