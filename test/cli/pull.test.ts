@@ -302,7 +302,7 @@ describe('the command', () => {
     [['pull', 'mysql://a/b'], /^Only PostgreSQL and SQLite can be read, not mysql: URLs\n$/],
     [['pull', '--what', 'x'], /^The option --what is unknown .*\n\nUsage: npx/],
     [['pull', 'no.db'], /^Cannot read no\.db\. There is no such file\n$/],
-    [['pull', 'main.mjs'], /^Cannot read the tables\. .+\n$/],
+    [['pull', 'main.mjs'], /^main\.mjs is not a SQLite file\. .+\n$/],
     [['pull', 'postgres://127.0.0.1:1/x'], /^Cannot connect to the database\. .+\n$/],
     [
       ['pull', 'rails_lite.db', '--diff', 'no.ts'],

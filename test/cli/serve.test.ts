@@ -580,6 +580,7 @@ test(
       [[], /^Neither a source nor DATABASE_URL is given\n\nUsage: npx rest-conventions serve/],
       [[join(folder, 'none.json')], /^Cannot read .*none\.json\. There is no such file/],
       [[folder], /is not a file/],
+      [[write('junk.db', 'a text')], /^.*junk\.db is not a SQLite file: .*rename it if it is JSON/],
       [[write('empty.json', '')], /empty\.json is not valid JSON/],
       [[write('cut.json', '{"posts":[{"id":1}')], /cut\.json is not valid JSON/],
       [[write('list.json', [])], /must hold an object with a list for each collection/],

@@ -1,5 +1,4 @@
 // Opens a database to read its catalog, by the driver that the user's project has.
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { postgres } from '../../sql/databases/postgres.ts'
@@ -7,6 +6,7 @@ import { type Fragment, print } from '../../sql/databases/sql-text.ts'
 import { sqlite } from '../../sql/databases/sqlite.ts'
 import type { Row } from '../../sql/session/runner.ts'
 import { CommandError } from '../output/command-error.ts'
+import { isSqliteFile } from './sqlite-file.ts'
 
 /** A database, open to be read. */
 export interface CatalogConnection {
@@ -54,7 +54,9 @@ async function connectPostgres(url: string, load: NodeJS.Require): Promise<Catal
   const { Client } = pg as { Client: new (options: object) => CatalogClient }
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
   await client.connect().catch(error => {
-    throw new CommandError(`Cannot connect to the database. ${error.message || error.code}`)
+    throw new CommandError(
+      `Cannot connect to the database. ${error.message || error.code}. Check that it runs, and its URL`,
+    )
   })
   await client.query('begin isolation level repeatable read read only')
   return {
@@ -68,7 +70,10 @@ async function connectPostgres(url: string, load: NodeJS.Require): Promise<Catal
 }
 
 async function openFile(file: string, load: NodeJS.Require): Promise<CatalogConnection> {
-  if (!existsSync(file)) throw new CommandError(`Cannot read ${file}. There is no such file`)
+  if (!isSqliteFile(file))
+    throw new CommandError(
+      `${file} is not a SQLite file. Give the path of one, or the URL of a PostgreSQL`,
+    )
   for (const driver of SQLITE_DRIVERS) {
     const found = tryLoad(driver, load)
     if (!found) continue

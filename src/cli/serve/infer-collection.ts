@@ -17,7 +17,8 @@ export interface JsonList {
 export function findList(name: string, value: unknown): JsonList | string {
   if (!/^[A-Za-z][\w-]*$/.test(name)) return 'its name may only have letters, digits, _ and -'
   if (isObject(value)) return { name, id: 'text', items: [{ ...value, id: name }], isSingle: true }
-  if (!Array.isArray(value)) return 'it is neither a list nor an object'
+  if (!Array.isArray(value))
+    return 'it is neither a list nor an object. Write a list, such as [{ "id": 1 }]'
   if (!value.every(isObject)) return 'its items are not objects'
   const ids = value.map(({ id }) => id).filter(id => id !== undefined)
   const isText = ids.length > 0 && ids.every(id => typeof id === 'string' && id !== '')

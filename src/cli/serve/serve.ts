@@ -1,6 +1,6 @@
 // `rest-conventions serve`: a JSON file or a database as an api with pages, on this machine.
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { basename } from 'node:path'
 import { defineApi } from '../../api.ts'
@@ -13,6 +13,7 @@ import { shutDown } from '../../node/shut-down.ts'
 import type { Dialect } from '../../query.ts'
 import type { Handler } from '../../server/handlers/node-handler.ts'
 import { CommandError } from '../output/command-error.ts'
+import { isSqliteFile } from '../pull/sqlite-file.ts'
 import { type Admission, type AdmissionError, findAdmissionError, isOwnOrigin } from './admit.ts'
 import { describeFile, type ListItems } from './json-api.ts'
 import { JsonFile } from './json-file.ts'
@@ -48,7 +49,7 @@ interface Current {
  */
 export async function serve(options: ServeOptions, print: Print): Promise<void> {
   const { source, host = '127.0.0.1', port = '3000' } = options
-  const isDatabase = /^postgres(?:ql)?:/i.test(source) || isSqlite(source)
+  const isDatabase = /^postgres(?:ql)?:/i.test(source) || isSqliteFile(source)
   const isWritten = options.write ?? !isDatabase
   checkOptions(options, host, isWritten)
   const admission: Admission = { host, origins: options.cors ?? [] }
@@ -117,20 +118,6 @@ function checkOptions(
     throw new CommandError(
       `--cors must be an origin such as https://app.example, or *, not ${wrong}`,
     )
-}
-
-/** Whether the first bytes of a file are those of SQLite. Its name does not matter. */
-function isSqlite(path: string): boolean {
-  if (!existsSync(path)) throw new CommandError(`Cannot read ${path}. There is no such file`)
-  if (!statSync(path).isFile()) throw new CommandError(`${path} is not a file`)
-  const file = openSync(path, 'r')
-  try {
-    const first = Buffer.alloc(16)
-    readSync(file, first)
-    return first.toString('latin1').startsWith('SQLite format 3')
-  } finally {
-    closeSync(file)
-  }
 }
 
 function buildHandler(served: ServedSource, options: ServeOptions, admission: Admission): Handler {
