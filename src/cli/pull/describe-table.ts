@@ -119,6 +119,8 @@ export function describeTable(
     const own = pair.includes(column.name) ? toRequired(column) : column
     const described = describeColumn(own, kind, boundsOf(column), !table.isView)
     properties.set(property, described.schema)
+    if (single && !table.isView && DELETED.test(column.name))
+      notes.push(...explainDeleted(property, column, kind))
     if (isHidden) fields.set(property, 'writeOnly')
     else if (kind.kind === 'date-time' && isUnset(column) && isWritten) fields.set(property, 'now')
     else if (described.isReadOnly && isWritten) fields.set(property, 'readOnly')
@@ -162,6 +164,22 @@ const CREATED =
   /^(?:created|inserted)(?:_?at|_?on|_?date|_?time)?$|^(?:date|time)_?created$|^create_?(?:date|time)$/i
 const UPDATED =
   /^(?:updated|modified|changed)(?:_?at|_?on|_?date|_?time)?$|^(?:date|time)_?(?:updated|modified)$|^(?:last_?)?(?:update|modified)(?:_?date|_?time|_?at)?$/i
+
+const DELETED = /^(?:is_?)?(?:soft_?)?(?:deleted|removed|trashed)(?:_?(?:at|on|date|time))?$/i
+
+/** Says how a DELETE can set the column that marks deleted rows, where it would delete the row. */
+function explainDeleted(
+  property: string,
+  { notNull, preset }: FoundColumn,
+  { kind }: ColumnKind,
+): readonly string[] {
+  if (kind === 'boolean')
+    return [
+      `DELETE deletes the row. To set ${property} instead: docs/existing-database.md, Soft delete`,
+    ]
+  if (kind !== 'date-time' || notNull || preset !== undefined) return []
+  return [`DELETE deletes the row. To set ${property} instead, add trash: '${property}'.`]
+}
 
 /** Finds the two dates that the server sets, if the table has both. */
 function findDates({ columns, isView }: FoundTable, database: CatalogConnection['database']) {
