@@ -17,4 +17,4 @@ const notes = defineCollection({
 
 // Everybody may write: add schemes before you publish it.
 // https://github.com/rest-conventions/rest-conventions/blob/main/docs/auth.md
-export const api = defineApi({ collections: { notes }, pages: html })
+export const api = defineApi({ collections: { notes }, pages: html, health: true })
