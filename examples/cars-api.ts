@@ -22,7 +22,10 @@ const Model = z.object({ name: z.string().min(1).max(100), brand: z.string().min
 const Car = z.object({
   immatriculation: z
     .string()
-    .regex(/^[A-HJ-NP-TV-Z]{2}-\d{3}-[A-HJ-NP-TV-Z]{2}$/, 'must be a plate such as AB-123-CD')
+    .regex(
+      /^[A-HJ-NP-TV-Z]{2}-\d{3}-[A-HJ-NP-TV-Z]{2}$/,
+      'immatriculation must be a plate such as AB-123-CD',
+    )
     .meta({ examples: ['AB-123-CD'] }),
   color: z.enum(COLORS),
   model: Model.partial({ brand: true }),
