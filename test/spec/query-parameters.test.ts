@@ -297,13 +297,13 @@ describe('Query parameters: fields', () => {
           expect(json).toEqual({
             errors: [
               {
-                message: 'Unknown field "colour": did you mean color?',
+                message: 'Unknown field "colour" in fields: did you mean color?',
                 code: 400,
                 field: 'fields',
                 type: 'unknown_field',
               },
               {
-                message: 'Unknown field "model.nam": did you mean model.name?',
+                message: 'Unknown field "model.nam" in fields: did you mean model.name?',
                 code: 400,
                 field: 'fields',
                 type: 'unknown_field',
@@ -582,12 +582,12 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   [
     'colr=red&price=cheap&color[foo]=1&limit=x&sort=prize&fields=idd&since=soon',
     [
-      ['fields', 'unknown_field', '"idd": did you mean id?'],
+      ['fields', 'unknown_field', '"idd" in fields: did you mean id?'],
       ['colr', 'unknown_field', 'did you mean color?'],
       ['price', 'invalid_value', 'a number'],
       ['color[foo]', 'unknown_operator', 'Unknown operator "foo"'],
       ['since', 'invalid_value', 'a date and time'],
-      ['sort', 'unknown_field', '"prize": did you mean price?'],
+      ['sort', 'unknown_field', '"prize" in sort: did you mean price?'],
       ['limit', 'invalid_number', 'a whole number'],
     ],
   ],
