@@ -124,7 +124,9 @@ describe('it reads as if a person had written it', () => {
   id: 'integer',
   unique: ['email'],
 })`)
-    expect(find('drizzle', 'posts')).toBe(`// DELETE deletes the row. To set deleted_at instead, add trash: 'deleted_at'.
+    expect(
+      find('drizzle', 'posts'),
+    ).toBe(`// DELETE deletes the row. To set deleted_at instead, add trash: 'deleted_at'.
 // Unique in the database: (lower((title)::text)).
 export const posts = defineCollection({
   name: 'posts',

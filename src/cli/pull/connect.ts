@@ -71,9 +71,7 @@ async function connectPostgres(url: string, load: NodeJS.Require): Promise<Catal
 
 async function openFile(file: string, load: NodeJS.Require): Promise<CatalogConnection> {
   if (!isSqliteFile(file))
-    throw new CommandError(
-      `${file} is not a SQLite file. Give the path of one, or the URL of a PostgreSQL`,
-    )
+    throw new CommandError(`${file} is not a SQLite file. Give another path, or a URL`)
   for (const driver of SQLITE_DRIVERS) {
     const found = tryLoad(driver, load)
     if (!found) continue

@@ -168,17 +168,10 @@ const UPDATED =
 const DELETED = /^(?:is_?)?(?:soft_?)?(?:deleted|removed|trashed)(?:_?(?:at|on|date|time))?$/i
 
 /** Says how a DELETE can set the column that marks deleted rows, where it would delete the row. */
-function explainDeleted(
-  property: string,
-  { notNull, preset }: FoundColumn,
-  { kind }: ColumnKind,
-): readonly string[] {
-  if (kind === 'boolean')
-    return [
-      `DELETE deletes the row. To set ${property} instead: docs/existing-database.md, Soft delete`,
-    ]
-  if (kind !== 'date-time' || notNull || preset !== undefined) return []
-  return [`DELETE deletes the row. To set ${property} instead, add trash: '${property}'.`]
+function explainDeleted(property: string, { notNull }: FoundColumn, { kind }: ColumnKind) {
+  const mark = kind === 'date-time' && !notNull ? `add trash: '${property}'` : ''
+  const way = kind === 'boolean' ? 'see docs/existing-database.md, Soft delete' : mark
+  return way ? [`DELETE deletes the row. To set ${property} instead, ${way}.`] : []
 }
 
 /** Finds the two dates that the server sets, if the table has both. */
