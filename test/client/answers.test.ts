@@ -152,9 +152,9 @@ describe('pages that may never end, end', () => {
   ])('%s', async (_title, listener) => {
     answer = listener
     const walk = open().list().toArray()
-    await expect(walk).rejects.toThrow('not of this API')
+    await expect(walk).rejects.toThrow('JSON of this API')
     const first = await open().list().page()
-    await expect(first.next()).rejects.toThrow('not of this API')
+    await expect(first.next()).rejects.toThrow('JSON of this API')
     expect(requests).toHaveLength(2)
   })
 
