@@ -274,7 +274,9 @@ export function defineApi(options: object): unknown {
     open: async () => {
       const parts = [...stores, ...definition.schemes]
       const opened = await Promise.allSettled(parts.map(async part => part.open?.()))
-      const failures = opened.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+      const reasons = opened.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+      // Of a database that is away all stores say the same.
+      const failures = [...new Map(reasons.map(each => [String(each), each])).values()]
       if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('\n'))
       for (const failure of failures) throw failure
       const chosen = versions

@@ -1,11 +1,13 @@
 // What the first mistakes of a new user are told.
 
-import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import { Kysely, PostgresDialect, type SqliteDatabase, SqliteDialect } from 'kysely'
 import Database from 'libsql'
+import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
-import { sqlStore } from '../src/sql/index.ts'
+import { preparePostgres, sqlStore } from '../src/sql/index.ts'
+import { freePort } from './free-port.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
@@ -51,6 +53,18 @@ it('a database without transactions, such as Cloudflare D1, is refused at open()
   await expect(opening).rejects.toThrow(/^The db of sqlStore refuses transactions/)
   expect(sent.filter(text => text.includes('create'))).toEqual([])
   file.close()
+})
+
+it('a database that is away is one error at open(), for all its collections', async () => {
+  const connectionString = `postgres://127.0.0.1:${await freePort()}/shop`
+  const db = new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool: preparePostgres(new pg.Pool({ connectionString })) }),
+  })
+  const schema = z.object({ color: z.string() })
+  const define = (name: string) => defineCollection({ name, schema, store: sqlStore({ db }) })
+  const opening = defineApi({ collections: [define('cars'), define('vans')] }).open()
+  await expect(opening).rejects.toThrow(/^The store cannot be reached[^\n]*$/)
+  await db.destroy()
 })
 
 describe('ids that no URL names are warned of at open(), with their number', () => {
