@@ -354,12 +354,14 @@ export function nearest(name: string, names: Iterable<string>): string | undefin
   if (name.length > 64) return undefined
   let best: string | undefined
   let nearest = Math.max(1, Math.floor(name.length / 3)) + 1
+  const wanted = name.toLowerCase()
   for (const candidate of names) {
-    const difference = Math.abs(candidate.length - name.length)
-    const alike = beginAlike(name, candidate)
+    const other = candidate.toLowerCase()
+    const difference = Math.abs(other.length - wanted.length)
+    const alike = beginAlike(wanted, other)
     // No distance is below the difference.
     if (!alike && difference >= nearest) continue
-    const steps = alike ? difference / 100 : distance(name, candidate)
+    const steps = alike ? difference / 100 : distance(wanted, other)
     if (steps < nearest) [best, nearest] = [candidate, steps]
   }
   return best

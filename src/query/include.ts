@@ -129,7 +129,8 @@ function describeUnknown(name: string, scope: QueryScope): string {
 }
 
 function listChoices({ name, relations }: QueryScope): string {
-  if (relations.size === 0) return `Nothing can be included in ${name}`
+  if (relations.size === 0)
+    return `Nothing can be included in ${name}. To add items that refer to it, declare ${name} in their parents`
   return `Use one of: ${[...relations.keys()].join(', ')}`
 }
 

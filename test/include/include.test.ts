@@ -349,7 +349,7 @@ describe('names', () => {
   test('a name that a property has is no relation, until as gives another', async () => {
     const schema = z.object({ car_id: z.string(), car: z.string() })
     expect(await namesOf(define({ references: { car_id: 'cars' } }, schema))).toBe(
-      'Nothing can be included in parts',
+      'Nothing can be included in parts. To add items that refer to it, declare parts in their parents',
     )
     const as = { references: { car_id: { collection: 'cars', as: 'vehicle' } } }
     expect(await namesOf(define(as, schema))).toBe('Use one of: vehicle')
@@ -358,7 +358,7 @@ describe('names', () => {
   test('on an open schema a reference has a name by as alone', async () => {
     const open = z.looseObject({ car_id: z.string() })
     expect(await namesOf(define({ references: { car_id: 'cars' } }, open))).toBe(
-      'Nothing can be included in parts',
+      'Nothing can be included in parts. To add items that refer to it, declare parts in their parents',
     )
     const as = { references: { car_id: { collection: 'cars', as: 'vehicle' } } }
     expect(await namesOf(define(as, open))).toBe('Use one of: vehicle')
@@ -367,7 +367,7 @@ describe('names', () => {
   test('a field without a suffix has no relation', async () => {
     const schema = z.object({ car: z.string() })
     expect(await namesOf(define({ references: { car: 'cars' } }, schema))).toBe(
-      'Nothing can be included in parts',
+      'Nothing can be included in parts. To add items that refer to it, declare parts in their parents',
     )
   })
 
