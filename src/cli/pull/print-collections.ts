@@ -64,6 +64,7 @@ ${api}import { preparePostgres, reuseStatements, sqlStore, type TableMappingOpti
 import { z } from 'zod'
 
 const connectionString = process.env.DATABASE_URL
+if (!connectionString) throw new Error('Set DATABASE_URL to the URL of the database')
 const pool = preparePostgres(new pg.Pool({ connectionString, connectionTimeoutMillis: 5000 }))
 const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
 
