@@ -52,9 +52,11 @@ function create() {
   if (from !== undefined) pull(folder, target, from)
   const go = folder === '.' ? '' : `cd ${folder} && `
   const install = from === undefined ? 'npm install && ' : ''
+  // The URL may hold a password.
+  const env = isPostgres ? 'DATABASE_URL=<the URL of your database> ' : ''
   console.log(`Created ${folder}. Start it:
 
-  ${go}${install}npm start
+  ${go}${install}${env}npm start
 
 Everybody may write to this API: add schemes to api.ts before you publish it.`)
 }
