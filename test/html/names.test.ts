@@ -66,6 +66,14 @@ describe('the label of an item', () => {
       'T',
     ],
     [
+      'a name in capitals that may be absent',
+      z.object({ a: z.string(), Name: z.string().nullable() }),
+      { a: 'b', Name: 'Rock' },
+      {},
+      'Name',
+      'Rock',
+    ],
+    [
       'what is searched first',
       z.object({ a: z.string(), model: z.object({ code: z.string() }) }),
       { a: 'b', model: { code: 'XJ' } },

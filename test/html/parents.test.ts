@@ -236,3 +236,23 @@ it('a list says its order, its size and that it scrolls', async () => {
   expect(textOf(page)).toContain('6 columns: scroll sideways to see them all')
   expect(textOf(page)).toContain('Items per page')
 })
+
+it('a reference that is no parent has choices too', async () => {
+  const makers = defineCollection({
+    name: 'makers',
+    schema: z.object({ Name: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ MakerId: z.int().nullable().default(null) }),
+    store: memoryStore(),
+    references: { MakerId: 'makers' },
+  })
+  const api = defineApi({ collections: { makers, cars }, pages: html })
+  await api.collection(makers).create({ Name: 'Renault' })
+  const init = { headers: { accept: 'text/html' } }
+  const page = await (await api.fetch(new Request('https://a.example/cars', init))).text()
+  expect(page).toMatch(/<select id="create-MakerId"[\s\S]*?<option value="1">Renault<\/option>/)
+})

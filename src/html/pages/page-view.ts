@@ -44,7 +44,7 @@ export interface FormAction {
   readonly href: string
   /** The writable fields; absent where it takes no input. */
   readonly fields?: Fields | undefined
-  /** The choices of fields that refer to a parent. */
+  /** The choices of fields that refer to other items. */
   readonly choices?: ReadonlyMap<string, FieldChoices> | undefined
   readonly description?: string | undefined
   /** Whether it is of all items that match a filter. */
@@ -104,7 +104,7 @@ export interface PageView {
   readonly label: string | undefined
   /** The name of the creation date. */
   readonly createdAt: string | undefined
-  /** The choices of fields that refer to a parent. */
+  /** The choices of fields that refer to other items. */
   readonly choices: ReadonlyMap<string, FieldChoices>
   /** Finds the item that a field's value refers to: the item itself on other pages than its own, or its parent. */
   readonly findLink: (field: string, value: Json) => ValueLink | undefined

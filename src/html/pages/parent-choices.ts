@@ -1,4 +1,4 @@
-// The choices of fields that refer to a parent, and the labels of what the items of a page refer to.
+// The choices of fields that refer to other items, and the labels of what the items of a page refer to.
 
 import { getValue, type Path } from '../../base/paths.ts'
 import type { Item } from '../../base/values.ts'
@@ -20,14 +20,14 @@ const TIMEOUT_MS = 1000
 
 const pending = new Deadlines()
 
-/** Loads the choices of a page, by their fields: the parents that the principal may list and see. */
+/** Loads the choices of a page, by the fields that refer to other items: those that the principal may list and see. */
 export async function loadChoices(
   context: RequestContext,
 ): Promise<ReadonlyMap<string, FieldChoices>> {
   const { target } = context
   if (!target || target.kind === 'root') return new Map()
   const { version, collection, parent } = target
-  const entries = [...collection.parents].map(async ([name, field]) => {
+  const entries = [...collection.references].map(async ([field, { collection: name }]) => {
     const to = version.collections.get(name)
     if (!to || field === parent?.field) return []
     const view = context.view(to)
@@ -140,8 +140,10 @@ export function findLabelPath({
     ([name, { kind, uuid, choices, password }]) =>
       kind === 'string' && !uuid && !choices && !password && !isId(name),
   )
-  const named = ['name', 'title', 'label'].find(name => texts.some(([text]) => text === name))
-  if (named !== undefined) return [named]
+  for (const name of ['name', 'title', 'label']) {
+    const named = texts.find(([text]) => text.toLowerCase() === name)
+    if (named) return [named[0]]
+  }
   const [first] = texts.find(([, { optional, nullable }]) => !optional && !nullable) ?? []
   return search?.[0] ?? (first === undefined ? undefined : [first])
 }
