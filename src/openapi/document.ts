@@ -144,7 +144,7 @@ export function* printDocument(
   }
   const info = { ...api.info, version: String(described.number ?? 1) }
   const tags = [
-    { name: API_TAG, description: 'What the api has' },
+    { name: API_TAG, description: 'Its collections' },
     ...collections.map(({ name, description }) => ({ name, description })),
   ]
   const parts = [`"info":${print(info)}`, `"tags":${print(tags)}`]

@@ -84,7 +84,7 @@ function describeMethod(described: MethodDescription): Record<string, unknown> {
 }
 
 /** The tag of what is of no collection, where none has its name. */
-export const API_TAG = 'The api'
+export const API_TAG = 'API'
 
 function describe(described: MethodDescription): string | undefined {
   const { api, name } = described

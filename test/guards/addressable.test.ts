@@ -168,7 +168,7 @@ test('a parent of what is reached, and one with an action, are named', async () 
   expect(Object.keys(resources)).toEqual(['users', 'shelves', 'notes', 'jobs'])
   const { tags } = Object(openApiDocument(api))
   expect(tags.map(({ name }: { name: string }) => name)).toEqual([
-    'The api',
+    'API',
     'users',
     'shelves',
     'notes',

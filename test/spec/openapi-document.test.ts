@@ -167,7 +167,7 @@ test('title, description and contact', () => {
     openapi: '3.1.1',
     info: { ...options, version: '1' },
     servers: [{ url: '/' }],
-    tags: [{ name: 'The api', description: 'What the api has' }, { name: 'things' }],
+    tags: [{ name: 'API', description: 'Its collections' }, { name: 'things' }],
   })
   const mail: object = { contact: { mail: 'ann@example.org' } }
   expect(() => defineApi({ collections: [named('things')], ...mail })).toThrow(
