@@ -9,7 +9,7 @@ const matches = (...patterns: readonly RegExp[]) => {
   return (text: string) => any.test(text)
 }
 
-/** What a process has once: replaced timers and globals, events, descriptors, garbage, programs that it starts. */
+/** What a process has once: replaced timers and globals, events, descriptors, garbage. */
 const needsProcess = matches(
   /useFakeTimers|stubGlobal|spyOn|globalThis|\bgc\(/,
   /process\.(?:env\.\w+ = |(?:on|once|exit|memoryUsage|cpuUsage)\b)/,
@@ -39,8 +39,8 @@ function readAll(path: string, seen = new Set<string>()): string {
 
 function projectOf(text: string): string {
   if (needsProcess(text)) return 'heavy'
-  if (loadsDriver(text)) return 'stores'
-  return startsProgram(text) ? 'heavy' : 'pure'
+  if (loadsDriver(text) || startsProgram(text)) return 'stores'
+  return 'pure'
 }
 
 test('each file is in the project that its needs ask for', () => {
