@@ -1255,17 +1255,22 @@ describe('introspection', () => {
   })
 
   test('a revoked token is refused at once without a cache, and after its time with one', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
-    for (const cache of [0, 0.2]) {
+    for (const cache of [0, 30]) {
       const api = make({ cache })
       answer = () => active
-      expect((await ask(api, 'GET', '/cars/1', 'Bearer y')).status).toBe(404)
-      answer = () => ({ active: false })
       const status = async () => (await ask(api, 'GET', '/cars/1', 'Bearer y')).status
-      expect(await status()).toBe(cache === 0 ? 401 : 404)
+      expect(await status()).toBe(404)
+      answer = () => ({ active: false })
+      const later = cache === 0 ? 401 : 404
+      expect(await status()).toBe(later)
       // Also where the clock is set back meanwhile.
       vi.setSystemTime(Date.now() - 3_600_000)
-      await expect.poll(status, { timeout: 60_000 }).toBe(401)
+      vi.advanceTimersByTime(29_000)
+      expect(await status()).toBe(later)
+      vi.advanceTimersByTime(1_000)
+      expect(await status()).toBe(401)
     }
   })
 
