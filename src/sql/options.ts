@@ -38,7 +38,8 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   /**
    * How long a statement of this store may take in PostgreSQL, in milliseconds; then it is cancelled, and the
    * call throws an `UnavailableError`. The wait for a connection does not count. Other statements on the
-   * same pool are not limited. Outside of transactions it needs {@link preparePostgres}. Default: no limit.
+   * same pool are not limited, nor are those by which the store looks at its tables and makes them. Outside of
+   * transactions it needs {@link preparePostgres}. Default: no limit.
    */
   readonly timeout?: number | undefined
   /**

@@ -255,14 +255,14 @@ export function severalStores(database: Database): void {
     test('waits for what its tables lack, however long that takes', async () => {
       const table = newTable()
       const indexed = { ...SHAPE, indexes: [['sold']] }
-      const stores = [open(table), open(table, indexed, { timeout: 50, migrate: true })]
+      const stores = [open(table), open(table, indexed, { timeout: 1000, migrate: true })]
       await closing(stores, async () => {
         const [patient = open(table), store = open(table)] = stores
         const { id } = await createOne(patient, car('red'))
         const { read } = await database.locked(table, async () => {
           const read = findOne(store, id)
-          while ((await database.waiting(table)).length === 0);
-          await new Promise(resolve => setTimeout(resolve, 500))
+          await expect.poll(() => database.waiting(table)).not.toEqual([])
+          await new Promise(resolve => setTimeout(resolve, 1500))
           return { read }
         })
         expect(await read).toMatchObject({ item: { color: 'red' } })
@@ -270,6 +270,11 @@ export function severalStores(database: Database): void {
           expect(findOne(store, id)).rejects.toBeInstanceOf(UnavailableError),
         )
       })
+    })
+
+    test('looks at its tables, however long that takes', async () => {
+      const store = open(newTable(), SHAPE, { timeout: 1 })
+      await closing([store], () => expect(store.open?.()).resolves.toBeUndefined())
     })
 
     test('that is aborted is cancelled in the database', async () => {

@@ -95,10 +95,14 @@ export class Connections {
     }
   }
 
-  /** Limits each statement of a transaction, and what others run on the connection afterwards not. */
+  /**
+   * Limits each statement of a transaction, and what others run on the connection afterwards not. To look at tables and
+   * to make them is not limited: a store whose first look took too long could never open.
+   */
   #limited(begin: readonly string[], link: CancelLink | null | undefined): readonly string[] {
+    const { beginRead, beginSetup } = this.#database
     const limit = this.#timeout === undefined ? undefined : this.#database.limit?.(this.#timeout)
-    if (limit === undefined || begin === this.#database.beginSetup) return begin
+    if (limit === undefined || begin === beginSetup || begin === beginRead) return begin
     // pg sends several statements at once; other drivers may not.
     return link ? [`${begin.join('; ')}; ${limit}`] : [...begin, limit]
   }
