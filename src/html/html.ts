@@ -113,15 +113,15 @@ function printListPage(
   const { title, description, related, actions } = view
   const create = actions.find(({ kind }) => kind === 'create')
   const others = actions.filter(action => action !== create && !action.many)
-  const table = printTable(data, fields, view, name)
+  const list = markup`${printTable(data, fields, view, name)}
+${printMany(data, view)}
+${printPages(view)}`
   return printPage(
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view.search, view.parameters.find(({ name }) => name === 'q')?.value)}</div>
 ${create && markup`<div class="actions">${printAction(create, view)}</div>`}
 ${printFilters(view)}${printColumns(view)}
-${view.isLive ? markup`<div data-list>${table}</div>` : table}
-${printMany(data, view)}
-${printPages(view)}
+${view.isLive ? markup`<div data-list>${list}</div>` : list}
 ${others.length > 0 && markup`<div class="actions">${others.map(action => printAction(action, view))}</div>`}
 ${related.length > 0 && printLinks(related)}
 ${printAsHttp([...data], view, credentials)}${printLiveScript(view)}`,

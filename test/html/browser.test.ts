@@ -3,7 +3,13 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/index.ts'
-import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  HttpError,
+  memoryStore,
+  type Scheme,
+} from '../../src/index.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
 import { htmlApi, serve } from './fixture.ts'
@@ -362,6 +368,111 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 600_000 }, () => {
     const own = /; script-src 'sha256-[^' ]+'; connect-src 'self'$/
     expect(await policyOf('/cars', 'GET')).toMatch(own)
     expect(await policyOf('/cars', 'HEAD')).toMatch(own)
+    await close()
+    await live.close()
+  })
+
+  it('forgets a live list whose right is lost, and no list of a session that ended', async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: z.object({ color: z.string(), price: z.number().default(1) }),
+      store: memoryStore(),
+      operations: ['list', 'patch', 'patchMany'],
+      access: { default: ['cars'] },
+      visible: () => ({ color: { in: shown } }),
+      live: true,
+    })
+    let shown = ['red', 'blue']
+    let rights: 'all' | 'ended' | 'none' = 'all'
+    const cookie: Scheme = {
+      name: 'Session',
+      headers: ['Cookie'],
+      challenge: () => 'Session',
+      async authenticate() {
+        if (rights === 'ended') throw new HttpError(401, 'This session has ended')
+        return { id: 'ann', scopes: rights === 'all' ? ['cars'] : [] }
+      },
+    }
+    const api = defineApi({ collections: { cars }, schemes: [cookie], pages: html })
+    const resource = api.asSystem().collection(cars)
+    await resource.create([
+      { color: 'red', price: 98071 },
+      { color: 'blue', price: 98072 },
+    ])
+    const live = await serve(api)
+    const { page, close } = await visit('/v1')
+    await page.goto(`${live.url}/cars?price[gte]=70`)
+    const text = () => page.evaluate('document.documentElement.textContent')
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    /** Changes the rights while the page follows nothing, and has it ask again. */
+    const change = async (changed: () => void) => {
+      await setHidden(true)
+      changed()
+      const asked = page.waitForResponse(response => !response.url().includes('fields='))
+      await setHidden(false)
+      await (await asked).finished()
+    }
+    await open(page, 'Change these 2 cars')
+    await page.locator('#patchMany-color-color').fill('green')
+    // Of one item he may see nothing more, neither in the forms nor as HTTP.
+    await change(() => {
+      shown = ['red']
+    })
+    await expect.poll(text).not.toContain('98072')
+    expect(await page.getByText('Change this car').isVisible()).toBe(true)
+    expect(await page.locator('#patchMany-color-color').inputValue()).toBe('green')
+    await change(() => {
+      rights = 'ended'
+    })
+    expect(await text()).toContain('98071')
+    await change(() => {
+      rights = 'all'
+    })
+    await resource.create({ color: 'red', price: 98073 })
+    await expect.poll(text).toContain('98073')
+    await change(() => {
+      rights = 'none'
+    })
+    await expect.poll(text).not.toContain('9807')
+    expect(await page.locator('h2').innerText()).toBe('403 Forbidden')
+    await close()
+    await live.close()
+  })
+
+  it('follows a live list again after a refusal that is none of rights', async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      id: 'integer',
+      schema: z.object({ price: z.number() }),
+      store: memoryStore(),
+      live: true,
+    })
+    const api = defineApi({ collections: { cars }, limits: { maxLive: 1 }, pages: html })
+    const resource = api.asSystem().collection(cars)
+    await resource.create([{ price: 1 }, { price: 2 }])
+    const live = await serve(api)
+    const { page, close } = await visit('/v1')
+    await page.clock.install()
+    const refused = page.waitForResponse(response => response.url().includes('fields='))
+    await page.goto(`${live.url}/cars`)
+    expect((await refused).status()).toBe(400)
+    await resource.delete(1)
+    const prices = () => page.locator('td[data-label=price]').allInnerTexts()
+    const isList = (expected: readonly string[]) =>
+      expect
+        .poll(async () => {
+          await page.clock.runFor(5000)
+          return prices()
+        })
+        .toEqual(expected)
+    await isList(['2'])
+    await resource.patch(2, { price: 5 })
+    await isList(['5'])
     await close()
     await live.close()
   })

@@ -7,38 +7,62 @@ import type { PageView } from './page-view.ts'
 
 /**
  * It follows the ids of the list, and gets this page again: its sort, its page and its rights stay those of the server. A tab
- * that is hidden follows nothing, because a browser opens six connections over HTTP/1.1.
+ * that is hidden follows nothing, because a browser opens six connections over HTTP/1.1. An EventSource does not say why it was
+ * refused, but the page does: if the right is lost, the page that says so takes the place of this one.
  */
 const SCRIPT = `(() => {
 const { live } = document.currentScript.dataset
-let source, isReady, isStale, isRunning
+let source, again, isReady, isStale, isRunning, isLost
 function show(page) {
-  for (const part of ['[data-list]', '.pages']) {
+  for (const part of ['[data-list]', '.http']) {
     const [old, now] = [document, page].map(each => each.querySelector(part))
     if (!old || !now || old.isEqualNode(now)) continue
-    for (const { value } of old.querySelectorAll(':checked'))
-      for (const box of now.querySelectorAll('[type=checkbox]')) if (box.value === value) box.checked = true
+    for (const { name, value } of old.querySelectorAll('[type=checkbox]:checked'))
+      for (const box of now.querySelectorAll('[type=checkbox]')) if (box.name === name && box.value === value) box.checked = true
+    const details = now.querySelectorAll('details')
+    old.querySelectorAll('details').forEach(({ open }, at) => details[at]?.toggleAttribute('open', open))
+    for (const { id, value } of old.querySelectorAll('[id]')) {
+      const control = now.querySelector('#' + CSS.escape(id))
+      if (control?.value === '') control.value = value
+    }
+    const { activeElement: { id } } = document
     old.replaceWith(now)
+    if (id) document.getElementById(id)?.focus()
   }
 }
 async function refresh() {
   isStale = true
   if (isRunning) return
-  for (isRunning = true; isStale;) {
+  for (isRunning = true; isStale && !isLost;) {
     isStale = false
-    const response = await fetch(location.href, { headers: { accept: 'text/html' } }).catch(() => {})
-    if (response?.ok) show(new DOMParser().parseFromString(await response.text(), 'text/html'))
+    try {
+      const response = await fetch(location.href, { headers: { accept: 'text/html' } })
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+      isLost = response.status === 403 || response.status === 404
+      if (response.ok) show(page)
+      else if (response.status === 401) clearTimeout(again)
+      else if (isLost) {
+        source.close()
+        document.documentElement.replaceWith(page.documentElement)
+      }
+    } catch {}
     await new Promise(resolve => setTimeout(resolve, 500))
   }
   isRunning = false
 }
 function follow() {
   source?.close()
-  if (document.hidden) return
+  clearTimeout(again)
+  if (document.hidden || isLost) return
   source = new EventSource(live)
   source.addEventListener('reset', () => { isReady = false })
   source.addEventListener('ready', () => { isReady = true; refresh() })
   for (const name of ['items', 'removed']) source.addEventListener(name, () => { if (isReady) refresh() })
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED) return
+    again = setTimeout(follow, 10000)
+    refresh()
+  }
 }
 document.addEventListener('visibilitychange', follow)
 follow()
