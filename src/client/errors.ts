@@ -46,3 +46,8 @@ export function notAnAnswer(
 ): HttpError {
   return new HttpError({ status, errors: [{ message, code: status }], headers })
 }
+
+/** Whether a client forgets what it was shown, since it is refused by now. After a 401 it may sign in again. */
+export function isLostRight(error: unknown): boolean {
+  return error instanceof HttpError && error.status !== 401
+}

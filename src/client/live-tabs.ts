@@ -1,6 +1,7 @@
 // The entry point `rest-conventions/client/live-tabs`: the tabs of a browser follow a list by one stream.
 import type { CallOptions } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
+import { isLostRight } from './errors.ts'
 import { watch } from './live.ts'
 import type { LiveChange, LiveFilters, LiveItem } from './live-types.ts'
 import { stateOf } from './place.ts'
@@ -111,9 +112,17 @@ class Tab {
   /** Has the stream from now on, and tells the others. */
   async lead(changes: AsyncIterable<LiveChange<unknown>>): Promise<void> {
     this.#leads = true
-    for await (const change of changes) {
+    const spread = (change: LiveChange<unknown>) => {
       this.#apply(change)
       this.#tell({ change })
+    }
+    try {
+      for await (const change of changes) spread(change)
+    } catch (error) {
+      // The list may be of a stream that another tab had.
+      if (this.#list.size > 0 && isLostRight(error))
+        spread({ items: [], removed: [], reset: true, ready: false })
+      throw error
     }
   }
 

@@ -1,7 +1,7 @@
 // The entry point `rest-conventions/client/live`: follows lists, with the token of a client, over lost connections.
 import type { CallOptions } from '../model/types/resource.ts'
 import type { ClientOf } from './client.ts'
-import { HttpError } from './errors.ts'
+import { HttpError, isLostRight } from './errors.ts'
 import type { LiveChange, LiveFilters, LiveItem } from './live-types.ts'
 import { type ClientState, stateOf } from './place.ts'
 import { printQuery } from './query-string.ts'
@@ -78,8 +78,7 @@ async function* follow(
       options.signal?.throwIfAborted()
       const status = error instanceof HttpError ? error.status : 503
       if (status < 500 && status !== 408 && status !== 429) {
-        // What a lost right has shown is forgotten; a 401 takes away nothing, as on the server.
-        if (hasShown && status !== 401) yield { ...NOTHING, reset: true }
+        if (hasShown && isLostRight(error)) yield { ...NOTHING, reset: true }
         throw error
       }
     }
@@ -150,12 +149,18 @@ export function liveQuery<Named, N extends keyof Named & string>(
     async queryFn(context) {
       const list = new Map<unknown, unknown>()
       let isReady = false
-      for await (const change of watch(client, name, filters, { signal: context.signal })) {
-        if (change.reset) list.clear()
-        isReady = change.ready || (isReady && !change.reset)
-        for (const item of change.items) list.set(Reflect.get(Object(item), id), item)
-        for (const gone of change.removed) list.delete(gone)
-        if (isReady) context.client.setQueryData(queryKey, [...list.values()])
+      try {
+        for await (const change of watch(client, name, filters, { signal: context.signal })) {
+          if (change.reset) list.clear()
+          isReady = change.ready || (isReady && !change.reset)
+          for (const item of change.items) list.set(Reflect.get(Object(item), id), item)
+          for (const gone of change.removed) list.delete(gone)
+          if (isReady) context.client.setQueryData(queryKey, [...list.values()])
+        }
+      } catch (error) {
+        // A query that fails keeps its data, of an earlier run too.
+        if (isLostRight(error)) context.client.setQueryData(queryKey, (data: unknown) => data && [])
+        throw error
       }
       return [] // it is never reached: a list is followed until somebody ends that
     },

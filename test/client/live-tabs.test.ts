@@ -47,12 +47,18 @@ describe.skipIf(isMissing)('tabs', { timeout: 120_000 }, () => {
   const { api, cars } = serve()
   let streams = 0
   let asked = 0
+  /** The status that streams are refused with. */
+  let refusal = 0
   const server = createServer((request, response) => {
     if (request.url === '/') {
       response.setHeader('Content-Type', 'text/html').end('<!doctype html>')
       return
     }
     if (request.headers.accept === 'text/event-stream') {
+      if (refusal) {
+        response.writeHead(refusal).end()
+        return
+      }
       streams++
       asked++
       response.on('close', () => streams--)
@@ -135,6 +141,23 @@ describe.skipIf(isMissing)('tabs', { timeout: 120_000 }, () => {
     expect(streams).toBe(2)
     tabs.splice(tabs.indexOf(other), 1)
     await other.close()
+  })
+
+  test.each([
+    [401, 'keeps'],
+    [403, 'forgets'],
+  ])('after a %d the tab that takes over %s the list', async (status, does) => {
+    const others = tabs.splice(0)
+    const [first, second] = [await open('dan'), await open('dan')]
+    await areLists()
+    tabs.splice(0, 2, ...others)
+    const size = await second.evaluate('list.size')
+    refusal = status
+    await first.close()
+    await expect.poll(() => second.evaluate('globalThis.failure')).toMatch(`${status}`)
+    refusal = 0
+    expect(await second.evaluate('list.size')).toBe(does === 'keeps' ? size : 0)
+    await second.close()
   })
 
   test('a tab that reads slowly has the list in the end', async () => {

@@ -15,12 +15,13 @@ const schema = z.object({ color: z.string() })
 
 function serve(instead?: (url: string, init: RequestInit) => Promise<Response>) {
   const valid = new Set(['one'])
+  const scopes = new Set(['cars'])
   const scheme: Scheme = {
     name: 'Bearer',
     challenge: () => 'Bearer',
     async authenticate({ headers: { authorization } }): Promise<Principal | undefined> {
       if (authorization === undefined) return undefined
-      if (valid.has(authorization.slice(7))) return { id: 'a' }
+      if (valid.has(authorization.slice(7))) return { id: 'a', scopes: [...scopes] }
       const { HttpError: Refused } = await import('../../src/index.ts')
       throw new Refused(401, [{ message: 'expired', type: 'unauthenticated' }])
     },
@@ -31,7 +32,7 @@ function serve(instead?: (url: string, init: RequestInit) => Promise<Response>) 
     schema,
     store: memoryStore(),
     live: true,
-    access: { default: [] },
+    access: { default: ['cars'] },
   })
   const parts = defineCollection({
     name: 'parts',
@@ -51,7 +52,15 @@ function serve(instead?: (url: string, init: RequestInit) => Promise<Response>) 
     open.add(cut)
     const response = await api.fetch(new Request(url, init))
     if (!response.body) return response
-    const body = response.body.pipeThrough(new TransformStream(), { signal: cut.signal })
+    const hurry = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const text = Buffer.from(chunk)
+          .toString()
+          .replace(/retry: \d+/, 'retry: 1')
+        controller.enqueue(Buffer.from(text))
+      },
+    })
+    const body = response.body.pipeThrough(hurry, { signal: cut.signal })
     return new Response(body, response)
   }
   const client = createClient<typeof api>('https://api.example', {
@@ -65,6 +74,7 @@ function serve(instead?: (url: string, init: RequestInit) => Promise<Response>) 
     client,
     cars: api.asSystem().collection(cars),
     valid,
+    scopes,
     cut: () => {
       for (const each of open) each.abort(new Error('cut'))
       open.clear()
@@ -172,4 +182,46 @@ test('a stream that is silent is asked for again', async () => {
   expect((await next).value.ready).toBe(true)
   expect(ids).toEqual([null, '7'])
   await changes.return(undefined as never)
+})
+
+test('a query of TanStack forgets its list with the right, and not with a session', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { client, cars, valid, scopes, cut } = serve()
+  await cars.create({ color: 'red' })
+  const queries = new QueryClient()
+  const observer = new QueryObserver(queries, liveQuery(client, 'cars'))
+  const until = (status: string, length: number | undefined) =>
+    vi.waitUntil(() => {
+      const { status: now, data } = observer.getCurrentResult()
+      return now === status && data?.length === length
+    }, 10_000)
+  scopes.clear()
+  const unsubscribe = observer.subscribe(() => {})
+  await until('error', undefined)
+  scopes.add('cars')
+  void observer.refetch()
+  await until('success', 1)
+  valid.clear()
+  cut()
+  await until('error', 1)
+  valid.add('two')
+  void observer.refetch()
+  await cars.create({ color: 'blue' })
+  await until('success', 2)
+  scopes.clear()
+  cut()
+  await until('error', 0)
+  unsubscribe()
+  queries.clear()
+})
+
+test('a list that a cache had is forgotten where it is refused at once', async () => {
+  const { client, scopes } = serve()
+  scopes.clear()
+  const queries = new QueryClient()
+  const options = liveQuery(client, 'cars')
+  queries.setQueryData(options.queryKey, [{ id: 1, color: 'red' }])
+  await expect(queries.fetchQuery({ ...options, staleTime: 0 })).rejects.toThrow(HttpError)
+  expect(queries.getQueryData(options.queryKey)).toEqual([])
 })
