@@ -69,7 +69,7 @@ export class Watcher implements Follower, LiveBody {
   }
 
   #write(text: string): void {
-    this.#isBlocked = this.sink?.write(text) !== true
+    this.#isBlocked = !this.sink?.write(text)
   }
 
   /** Ends it; what is queued is still read. @param resets whether the client is to forget the list. */

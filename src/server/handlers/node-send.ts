@@ -90,7 +90,7 @@ async function sendStream(
   response.on('drain', onReady).on('close', onReady)
   for await (const piece of body) {
     if (isClosed(response)) return
-    if (response.write(piece)) continue
+    if (writeTo(response, piece)) continue
     await new Promise<void>(resolve => {
       wake = resolve
     })
@@ -98,11 +98,17 @@ async function sendStream(
   endSent(response)
 }
 
+/** Writes a piece. @returns whether it takes more; middleware that replaces `write` may forget to return it. */
+function writeTo(response: ServerResponse, piece: BodyChunk): boolean {
+  const isTaken: boolean | undefined = response.write(piece)
+  return isTaken ?? !response.writableNeedDrain
+}
+
 /** Sends a body that goes on: each piece at once, without a promise, as there may be thousands of them. */
 function sendLive(response: ServerResponse, body: LiveBody): undefined {
   const { server }: { server?: object } = Object(response.socket) // of node:http, and not of a wrapper
   if (server) keepUntilEnd(server, body, response)
-  body.sink = { write: text => response.write(text), end: () => endSent(response) }
+  body.sink = { write: text => writeTo(response, text), end: () => endSent(response) }
   response.on('drain', () => body.resume()).on('close', () => body.end())
   body.resume()
 }
