@@ -40,8 +40,9 @@ export async function readShown(context: OperationContext): Promise<Shown> {
   const { api, target, parameters, queryKey, base } = context
   const { collection } = target
   const { fields, identity } = collection.shape
+  refuseUnlive(context)
   const { query } = compileReaders(api)(collection)(context).list(parameters, undefined, queryKey)
-  refuseUnlive(context, query)
+  if (query.related) throwIfAny([refuse('where', 'has no filters through other collections')])
   // Clients put and remove items by their ids.
   const id = [identity.name]
   const selected = query.fields && [...query.fields.filter(path => path.join() !== id.join()), id]
@@ -89,22 +90,22 @@ const REFUSED: Readonly<Record<string, string>> = {
   q: 'has no search',
 }
 
+/** Parameters that are filters where a field has their name. */
+const FILTERS = new Set(['include', 'q'])
+
 /** @throws HttpError 400 */
-function refuseUnlive({ parameters, target }: OperationContext, query: ParsedQuery): void {
+function refuseUnlive({ parameters, target }: OperationContext): void {
   const { queryFields } = target.collection
-  const refuse = (field: string, why: string): Issue => ({
-    message: `${field} cannot be used with text/event-stream: a live list ${why}. Leave it out.`,
-    field,
-    type: 'unknown_parameter',
-  })
   const names = new Set(parameters.map(({ name }) => name))
-  const issues = Object.entries(REFUSED)
-    .filter(([name]) => names.has(name) && (name !== 'include' || !queryFields.has(name)))
-    .filter(([name]) => name !== 'q' || query.search)
-    .map(([name, why]) => refuse(name, why))
-  const related = query.related ?? []
-  if (related.length > 0) issues.push(refuse('where', 'has no filters through other collections'))
-  throwIfAny(issues)
+  const refused = Object.entries(REFUSED).filter(
+    ([name]) => names.has(name) && !(FILTERS.has(name) && queryFields.has(name)),
+  )
+  throwIfAny(refused.map(([name, why]) => refuse(name, why)))
+}
+
+function refuse(field: string, why: string): Issue {
+  const message = `${field} cannot be used with text/event-stream: a live list ${why}. Leave it out.`
+  return { message, field, type: 'unknown_parameter' }
 }
 
 /**
