@@ -13,7 +13,7 @@ export interface LogSql {
   createTriggers(mapping: TableMapping): readonly Fragment[]
   /**
    * Selects what a table has, in one row: the `text` of its triggers, null without; as `refusal` why it can have none, null
-   * where it can; and its `name` in the log.
+   * where it can; whether its triggers may be made, as `owned` if that is known; and its `name` in the log.
    */
   findTriggers(mapping: TableMapping): Fragment
   /** Selects the last number of the log as `last`, its name as `log`, and how far it is pruned as `pruned`. */

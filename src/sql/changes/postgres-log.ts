@@ -96,13 +96,15 @@ end`,
   },
   findTriggers(mapping) {
     const table = quoteTable(mapping)
-    return sql`select (select min(p.prosrc) from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where g.tgrelid = c.oid and g.tgname = ${nameOf(mapping)} and g.tgenabled <> 'D' and to_regclass(${sql.lit(log.text)}) is not null) as text,
+    return sql`select (select min(p.prosrc) from pg_trigger as g join pg_proc as p on p.oid = g.tgfoid where g.tgrelid = c.oid and g.tgname = ${nameOf(mapping)} and g.tgenabled <> 'D' and rest_l is not null) as text,
       case when version() ~ 'Cockroach' then 'CockroachDB has no triggers that could log them'
         when pg_is_in_recovery() then 'it is on a standby, which cannot tell what is committed'
         when c.relkind not in ('r', 'p') then 'it is no table, and has no triggers that could log them'
         when row_security_active(c.oid) then 'it has row security, which the log would pass by: connect as its owner'
-        when not has_table_privilege(to_regclass(${sql.lit(log.text)}), 'select') or row_security_active(to_regclass(${sql.lit(log.text)})) then 'its role may not read ${sql.raw(LOG)}: connect as the owner, or grant it select and a policy on that table'
-      end as refusal, c.relnamespace::regnamespace || '.' || c.relname as name from pg_class as c where c.oid = to_regclass(${table})`
+        when not (select bool_and(has_table_privilege(rest_l, own)) and bool_and(has_sequence_privilege(to_regclass('${sql.raw(LOG)}_seq_seq'), 'usage')) from unnest(array['select', 'update', 'delete']) as own)
+          or row_security_active(rest_l) and not exists (select from pg_policy where polrelid = rest_l and polcmd = '*' and (0 = any(polroles) or exists (select from unnest(polroles) as r where pg_has_role(r, 'usage'))))
+          then format('its role may not use %2$s: connect as its owner, or as its owner run: grant select, update, delete on %2$s to %1$I; grant usage on sequence %2$s_seq_seq to %1$I; create policy %1$I on %2$s to %1$I using (true)', current_user, '${sql.raw(LOG)}')
+      end as refusal, pg_has_role(c.relowner, 'usage') as owned, c.relnamespace::regnamespace || '.' || c.relname as name from pg_class as c, to_regclass(${sql.lit(log.text)}) as rest_l where c.oid = to_regclass(${table})`
   },
   // The timeline: a standby that took over may lack the last commits. A sequence that nobody has called has no last value.
   last: sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence(${sql.lit(log.text)}, 'seq')::regclass), 0)::text as last, id || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as log, before as pruned from ${log} where seq = 0`,

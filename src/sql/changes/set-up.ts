@@ -28,15 +28,15 @@ export async function setUpLog(
       )
     const text = typeof row?.text === 'string' ? row.text : undefined
     const isWhole = text !== undefined && listPrinted(mapping).every(each => text.includes(each))
-    return { name: String(row?.name), isWhole }
+    return { name: String(row?.name), isWhole, isOwned: row?.owned !== false }
   }
   const found = await session.inspect(look)
   if (found.isWhole) return found.name
   // Triggers are parts of the table itself.
-  if (made.create !== true && !made.migrate) {
+  if ((made.create !== true && !made.migrate) || !found.isOwned) {
     const options = `{ table: '${table}', database: '${database.name}', changes: true }`
     throw new TypeError(
-      `${table}: changes: true needs triggers and ${LOG}. Set create: true, or run the statements of createTableSql(cars.shape, ${options}).`,
+      `${table}: changes: true needs triggers and ${LOG}. ${found.isOwned ? 'Set create: true, or' : 'As the owner of the table'} run the statements of createTableSql(cars.shape, ${options}).`,
     )
   }
   const after = await session.setUp(async runner => {
