@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { jsonServer } from '../../src/dialects/index.ts'
 import { type Api, defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { harden, shutDown } from '../../src/node/index.ts'
 import { Board } from './events.ts'
@@ -113,22 +114,41 @@ test('a server that is shut down ends its streams in time', async () => {
 })
 
 test.each([
-  ['sort=color', 'sort'],
-  ['limit=5', 'limit'],
-  ['offset=5', 'offset'],
-  ['cursor=x', 'cursor'],
-  ['fields=nothing', 'fields'],
-  ['colour=red', 'colour'],
-  ['price=red', 'price'],
-])('?%s is a 400', async (query, field) => {
-  const { served } = serve()
+  ['sort=color', 'sort', 'a live list has no order'],
+  ['limit=5', 'limit', 'a live list has no pages'],
+  ['offset=5', 'offset', 'a live list has no pages'],
+  ['cursor=x', 'cursor', 'a live list has no pages'],
+  ['include=maker', 'include', 'a live list has no related items'],
+  ['q=red', 'q', 'a live list has no search'],
+  ['maker.name=Audi', 'where', 'a live list has no filters through other collections'],
+  ['fields=nothing', 'fields', 'Unknown field "nothing"'],
+  ['colour=red', 'colour', 'colour'],
+  ['price=red', 'price', 'price'],
+])('?%s is a 400', async (query, field, why) => {
+  const makers = defineCollection({
+    name: 'makers',
+    id: 'integer',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const cars = defineCollection({
+    name: 'cars',
+    schema: schema.extend({ maker_id: z.int().optional() }),
+    store: memoryStore(),
+    references: { maker_id: 'makers' },
+    search: ['color'],
+    live: true,
+  })
+  const served = defineApi({ collections: { cars, makers }, dialects: [jsonServer] })
   for (const method of ['GET', 'HEAD']) {
     const headers = { Accept: 'text/event-stream' }
     const response = await served.fetch(
       new Request(`http://api.example/cars?${query}`, { method, headers }),
     )
     expect(response.status).toBe(400)
-    if (method === 'GET') expect(await response.json()).toMatchObject({ errors: [{ field }] })
+    const message = expect.stringContaining(why)
+    if (method === 'GET')
+      expect(await response.json()).toMatchObject({ errors: [{ field, message }] })
   }
 })
 
@@ -215,6 +235,73 @@ test('suppress_error_codes holds for what is refused before a stream begins', as
     expect(await refused.json()).toMatchObject({ errors: [{ code }] })
   }
   await open.body?.cancel()
+})
+
+test('streams take no place of the requests that run at once', async () => {
+  const { served, resource } = serve({}, { limits: { concurrency: 1 } })
+  const ask = await WAYS.fetch(served)
+  const boards = [new Board(), new Board()]
+  for (const board of boards) await board.connect(opener(ask, '/cars'))
+  for (const board of boards) await board.until(() => board.isReady)
+  expect((await ask('/cars', {})).status).toBe(200)
+  await resource.create({ color: 'red' })
+  for (const board of boards) {
+    await board.until(() => board.items.size === 1)
+    await board.disconnect()
+  }
+})
+
+test('changes are read while somebody follows them, and not otherwise', async () => {
+  const store = memoryStore()
+  const { changes } = store
+  let reads = 0
+  const read = changes?.read.bind(changes)
+  Object.assign(changes ?? {}, {
+    listen: undefined,
+    read(after: string, limit: number) {
+      reads++
+      return read?.(after, limit)
+    },
+  })
+  const { served, resource } = serve({ store })
+  const board = new Board()
+  await board.connect(opener(await WAYS.fetch(served), '/cars'))
+  await board.until(() => board.isReady)
+  // Nobody wakes the reader: as if another process had written.
+  await resource.create({ color: 'red' })
+  await board.until(() => board.items.size === 1)
+  await board.disconnect()
+  await new Promise(resolve => setTimeout(resolve, 150))
+  const before = reads
+  await new Promise(resolve => setTimeout(resolve, 250))
+  expect(reads).toBe(before)
+})
+
+test('middleware that does not say whether a client reads loses nothing', async () => {
+  const { served, resource } = serve()
+  const server = createServer((request, response) => {
+    const write = response.write.bind(response)
+    Object.assign(response, { write: (piece: string) => void write(piece) })
+    served.handler(request, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/cars`
+  await resource.create([{ color: 'red' }, { color: 'blue', note: 'n'.repeat(100_000) }])
+  const board = new Board()
+  await board.connect((headers, signal) => fetch(url, { headers, signal }))
+  await board.until(() => board.isReady && board.items.size === 2)
+  await resource.create({ color: 'red', note: 'n'.repeat(100_000) })
+  await board.until(() => board.items.size === 3)
+  await resource.delete(1)
+  await board.until(() => board.items.size === 2)
+  await board.disconnect()
+  const rows = await (await fetch(`${url}.ndjson`)).text()
+  expect(rows.trim().split('\n')).toHaveLength(2)
 })
 
 test('a store that fails once loses no change that it alone can judge', async () => {

@@ -171,6 +171,15 @@ describe.each(NAMES)('%s', name => {
     expect((await readAll(store, position.position)).map(({ after }) => after?.name)).toEqual(['m'])
   })
 
+  test('a log that gets another name, as after a restore, is gone for all', async () => {
+    const { store, say } = await open(name)
+    const position = await start(store)
+    await say(`update rest_changes set id = '${'f'.repeat(32)}' where seq = 0`)
+    expect(await store.changes?.read(position, 9)).toBe('gone')
+    await createOne(store, { name: 'n', secret: 's', sold: false })
+    expect(await readAll(store, await start(store))).toEqual([])
+  })
+
   test('a process with more columns logs them, and one with fewer reads what it knows', async () => {
     const { db, table, store, say } = await open(name)
     await store.open?.()
@@ -291,6 +300,39 @@ describe.each(NAMES)('%s', name => {
   )
 })
 
+test('a role of its own follows a table if it may use the log, and is told how', async () => {
+  const { store, say, table } = await open('PostgreSQL')
+  await store.open?.()
+  const role = `guest_${table}`
+  await say(`create role ${role} login password 'p'`)
+  await say(`grant select, insert, update on TABLE to ${role}`)
+  const url = new URL(postgres().url)
+  url.username = role
+  url.password = 'p'
+  const db = openPostgres({ connectionString: url.href })
+  const attach = (options: Partial<SqlStoreOptions> = {}) => {
+    const other = sqlStore({ db, table, changes: true, ...options })
+    const fields = { secret: 'writeOnly' } as const
+    defineCollection({ name: 'cars', id: 'integer', schema, store: other, fields })
+    return other
+  }
+  const refusal = await Promise.resolve(attach().open?.()).catch(String)
+  const [, statements = ''] = /as its owner run: (.*)\. Leave it out/.exec(String(refusal)) ?? []
+  await say(statements)
+  const other = attach()
+  const position = await start(other)
+  await createOne(store, { name: 'n', secret: 's', sold: false })
+  expect((await readAll(other, position)).map(({ after }) => after?.name)).toEqual(['n'])
+  await say(`drop trigger "${table}_rest_changes" on TABLE`)
+  await expect(attach({ create: true }).open?.()).rejects.toThrow(
+    /needs triggers and rest_changes. As the owner of the table run/,
+  )
+  await say('alter table TABLE enable row level security')
+  await expect(attach().open?.()).rejects.toThrow(/it has row security/)
+  await say(`drop owned by ${role}`)
+  await say(`drop role ${role}`)
+})
+
 test('a truncated table of PostgreSQL is gone for all who followed it', async () => {
   const { store, say } = await open('PostgreSQL')
   const position = await start(store)
@@ -321,7 +363,7 @@ test('a role that may write the table alone is logged, and reads nothing of the 
   const own = openPostgres({ connectionString: url.href })
   const other = sqlStore({ db: own, table, changes: true })
   defineCollection({ name: 'cars', id: 'integer', schema, store: other })
-  await expect(other.open?.()).rejects.toThrow(/its role may not read rest_changes/)
+  await expect(other.open?.()).rejects.toThrow(/its role may not use rest_changes/)
   await say(`drop owned by ${role}`)
   await say(`drop role ${role}`)
 })

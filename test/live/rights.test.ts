@@ -24,6 +24,8 @@ afterEach(() => {
 interface Claims {
   readonly tenant: string
   readonly role: 'agent' | 'customer'
+  /** When the token expires, in seconds since 1970. */
+  readonly exp?: number
 }
 
 const schema = z.object({
@@ -79,15 +81,21 @@ function serve() {
     onError: error => failures.push(error),
   })
   const resource = api.asSystem().collection(tickets)
-  const follow = async (token: string, query = '', board = new Board()) => {
-    const response = await board.connect((headers, signal) =>
-      api.fetch(
-        new Request(`http://api.example/tickets${query}`, {
-          headers: { ...headers, Authorization: `Bearer ${token}` },
-          signal,
-        }),
-      ),
-    )
+  const follow = async (
+    token: string,
+    query = '',
+    board = new Board(),
+    look = (_: string) => {},
+  ) => {
+    const response = await board.connect(async (headers, signal) => {
+      const init = { headers: { ...headers, Authorization: `Bearer ${token}` }, signal }
+      const found = await api.fetch(new Request(`http://api.example/tickets${query}`, init))
+      const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
+        look(Buffer.from(chunk).toString())
+        controller.enqueue(chunk)
+      }
+      return new Response(found.body?.pipeThrough(new TransformStream({ transform })), found)
+    })
     return { board, response }
   }
   const list = async (token: string, query = '') => {
@@ -224,10 +232,33 @@ test('a principal that sees other items by now begins anew, and so does who come
   expect(sorted(board)).toEqual([])
 })
 
-test('a stream says that it is alive, and ends after a quarter of an hour', async () => {
-  const { follow } = serve()
+test('a stream ends when its token expires, without reset', async () => {
+  const { tokens, resource, follow } = serve()
+  await resource.create({ tenant_id: 't1' })
+  const exp = Date.now() / 1000 + 20
+  tokens.set('agent', { id: 'a1', tenant: 't1', role: 'agent', scopes: ['tickets'], exp })
   const { board } = await follow('agent')
   await board.until(() => board.isReady)
+  vi.advanceTimersByTime(18_000)
+  await resource.create({ tenant_id: 't1' })
+  await board.until(() => board.items.size === 2)
+  vi.advanceTimersByTime(3000)
+  await board.ended
+  expect(board.items.size).toBe(2)
+})
+
+test('a stream says that it is alive, and ends after a quarter of an hour', async () => {
+  const { follow } = serve()
+  let said = ''
+  const { board } = await follow('agent', '', new Board(), text => {
+    said += text
+  })
+  await board.until(() => board.isReady)
+  const silent = said.length
+  vi.advanceTimersByTime(16_000)
+  await board.until(() => said.length > silent)
+  // With its position, which must not become too old while nothing changes.
+  expect(said.slice(silent)).toBe(`:\nid: ${board.last}\n\n`)
   for (let minute = 0; minute < 15; minute++) {
     vi.advanceTimersByTime(61_000)
     await new Promise(resolve => setTimeout(resolve, 1))
