@@ -5,8 +5,8 @@ import type { Id } from '../store/store.ts'
 import type { Follower, Followers, Hub, ListUpdate } from './hub.ts'
 import type { Shown } from './shown.ts'
 
-/** How much of a stream may be unread, in characters, before it begins anew. */
-const MAX_UNREAD = 256 * 1024
+/** How much a client may leave unread, in characters, before it is told no more until it has read that. */
+const MAX_UNREAD = 16 * 1024
 
 /** The empty id: who loses the connection within the list that follows must not go on from an earlier position. */
 const RESET = 'event: reset\nid:\ndata: {}\n\n'
@@ -34,7 +34,12 @@ export class Watcher implements Follower, LiveBody {
   readonly #abort = new AbortController()
   #queue: string[] = []
   #unread = 0
-  #position: string | undefined
+  /** What it was told last. */
+  #position = ''
+  /** Whether it has shown the whole list. */
+  #isReady = false
+  /** Whether it goes on from its position once the client has read what waits. */
+  #isPaused = false
   #ended = false
   /** Counts the starts: what an earlier one still reads is dropped. */
   #start = 0
@@ -50,11 +55,6 @@ export class Watcher implements Follower, LiveBody {
     this.#retry = retry
   }
 
-  /** Whether it has shown the whole list. */
-  get isReady(): boolean {
-    return this.#position !== undefined
-  }
-
   get ended(): boolean {
     return this.#ended
   }
@@ -65,7 +65,14 @@ export class Watcher implements Follower, LiveBody {
     this.#forget()
     if (text !== '') this.#write(text)
     if (this.#ended) this.sink?.end()
-    else if (!this.#isBlocked) this.#onTaken?.()
+    else if (!this.#isBlocked) this.#goOn()
+  }
+
+  #goOn(): void {
+    this.#onTaken?.()
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#hub.join(this, this.#position)
   }
 
   #write(text: string): void {
@@ -94,7 +101,7 @@ export class Watcher implements Follower, LiveBody {
     this.#leave()
     this.#forget()
     this.push(`retry: ${this.#retry}\n\n`)
-    this.#position = undefined
+    this.#isReady = false
     const start = ++this.#start
     if (position !== undefined && this.shown.matches) this.#hub.join(this, position)
     else this.#list(start).catch(error => this.#fail(start, error))
@@ -103,6 +110,7 @@ export class Watcher implements Follower, LiveBody {
   #leave(): void {
     this.group?.delete(this)
     this.group = undefined
+    this.#isPaused = false
   }
 
   /** Drops what the client has not read. */
@@ -120,20 +128,23 @@ export class Watcher implements Follower, LiveBody {
   }
 
   tell(update: ListUpdate, position: string, isCurrent: boolean): void {
-    if (this.isReady) {
-      this.#position = position
+    this.#position = position
+    if (this.#isReady) {
       update.printed ??= printUpdate(update, this.#printId())
       this.push(update.printed)
-      return
+    } else {
+      this.#isReady = isCurrent
+      const ready = isCurrent ? `event: ready\n${this.#printId()}data: {}\n\n` : ''
+      this.push(printUpdate(update, '') + ready)
     }
-    const text = printUpdate(update, '')
-    if (isCurrent) this.#position = position
-    this.push(isCurrent ? `${text}event: ready\n${this.#printId()}data: {}\n\n` : text)
+    if (this.#unread <= MAX_UNREAD) return
+    this.#leave()
+    this.#isPaused = true
   }
 
   /** Prints the position of the last event, if the client may go on from there. */
   #printId(): string {
-    const isKnown = this.isReady && this.shown.matches
+    const isKnown = this.#isReady && this.shown.matches
     return isKnown ? `id: ${this.shown.key}.${this.#position}\n` : ''
   }
 
@@ -141,7 +152,6 @@ export class Watcher implements Follower, LiveBody {
     if (this.#ended || text === '') return
     this.beatAt = performance.now()
     if (!this.#isBlocked) this.#write(text)
-    else if (this.#unread > MAX_UNREAD) this.begin()
     else {
       this.#queue.push(text)
       this.#unread += text.length
