@@ -109,6 +109,8 @@ class Overlay {
   readonly #answers = new Map<string, KeptAnswer>()
   readonly #uniques: readonly UniqueValues[]
   #last: Id | undefined
+  /** The turn that its calls wait for. */
+  #turn: Promise<void> | undefined
 
   constructor(base: MemoryBase) {
     this.#base = base
@@ -186,9 +188,13 @@ class Overlay {
    */
   #run<T>(options: StoreOptions | undefined, work: () => Awaitable<T>): Awaitable<T> {
     this.#open(options)
-    const turn = takeTurnIfDue()
+    const turn = this.#turn ?? takeTurnIfDue()
     if (!turn) return work()
-    return turn.then(() => {
+    // Calls keep their order: what comes meanwhile waits for the same turn.
+    this.#turn ??= turn.then(() => {
+      this.#turn = undefined
+    })
+    return this.#turn.then(() => {
       this.#open(options)
       return work()
     })

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../../src/index.ts'
 import type { Policies } from '../../src/model/types/policies.ts'
+import { sqlStore } from '../../src/sql/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Init, openHandler } from '../handlers.ts'
 import { scopedScheme } from '../scoped-scheme.ts'
-import { usePostgres } from '../stores/postgres.ts'
+import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { TRANSACTIONAL } from '../stores/transactional.ts'
 
 usePostgres()
@@ -84,7 +85,42 @@ async function shop(make: () => Store, policies: Policies = {}) {
   return { api, batch, count, events, request: opened.request }
 }
 
+/** Things whose check takes some turns, and a batch that creates them. */
+async function createThings(store: Store) {
+  const schema = z.object({ name: z.string(), turns: z.int() }).refine(async ({ turns }) => {
+    for (let left = turns; left > 0; left--) await undefined
+    return true
+  })
+  const things = defineCollection({
+    name: 'things',
+    id: 'integer',
+    schema,
+    store,
+    unique: ['name'],
+  })
+  const { request } = await openHandler('fetch', defineApi({ collections: [things], batch: true }))
+  return async (...names: string[]) => {
+    const steps = names.map((name, at) => {
+      const body = { name, turns: 20 * (names.length - at) }
+      return { method: 'POST', path: '/things', body }
+    })
+    const { status, json } = await request('/batch', { method: 'POST', json: steps })
+    return { status, json: json as Record<string, unknown>[] }
+  }
+}
+
 describe.each(Object.entries(TRANSACTIONAL))('on %s', (_name, open) => {
+  it('stores creates in the order of their steps, and names the first that fails', async () => {
+    const make = await open()
+    const create = await createThings(make())
+    const { json } = await create('a', 'b', 'c', 'd')
+    expect(json.map(({ location }) => String(location).split('/').at(-1)).join()).toBe('1,2,3,4')
+    const failed = await create('e', 'b', 'f', 'a')
+    expect(failed.status).toBe(409)
+    expect(failed.json).toMatchObject({ errors: [{ field: 'name', step: 1 }] })
+    expect((await create('e', 'f')).status).toBe(200)
+  })
+
   it('creates an order with its lines, and changes the stock', async () => {
     const { api, batch } = await shop(await open())
     const product = await api.collection('products').create({ name: 'tea', stock: 5 })
@@ -421,4 +457,14 @@ describe('definition', () => {
     const without = await openHandler('fetch', defineApi({ collections: { cars } }))
     expect((await without.request('/batch', { method: 'POST', json })).status).toBe(404)
   })
+})
+
+it('inserts ten items of one collection by one statement', async () => {
+  const statements: string[] = []
+  const db = openPostgres({}, ({ sql }) => void statements.push(sql))
+  const create = await createThings(sqlStore({ db, table: 'ten_things', create: true }))
+  await create('first')
+  statements.length = 0
+  await create(...Array.from({ length: 10 }, (_, at) => `thing ${at}`))
+  expect(statements.filter(text => text.includes('insert into "ten_things"'))).toHaveLength(1)
 })

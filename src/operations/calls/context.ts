@@ -135,6 +135,8 @@ export class CallContext implements ListOptions {
   body: DecodedBody | undefined
   /** The transaction that the call is part of. */
   transaction: RunningTransaction | undefined
+  /** Lets creates of a batch, which run at the same time, come to their store in order. */
+  storeTurn: { run<R>(store: () => Awaitable<R>): Promise<R> } | undefined
   #uploads: Uploads | undefined
   #runningHooks: RunningHooks | undefined
 

@@ -26,6 +26,7 @@ type OwnMember = keyof Pick<
   | 'negotiated'
   | 'body'
   | 'uploads'
+  | 'storeTurn'
 >
 
 /** What a context computes of the rest. */

@@ -8,7 +8,10 @@ import { listStored } from './many.ts'
 import { runSteps, type Write, WriteState, type WriteStep } from './steps.ts'
 
 export function storeNew(write: Write<'values'>): Awaitable<Stored> {
-  const written = write.store.write([{ create: write.values }], toWriteOptions(write, 'created'))
+  const { storeTurn } = write.call
+  const store = () =>
+    write.store.write([{ create: write.values }], toWriteOptions(write, 'created'))
+  const written = storeTurn ? storeTurn.run(store) : store()
   // No other writer can be faster.
   return andThen(written, takeFirst) as Awaitable<Stored>
 }

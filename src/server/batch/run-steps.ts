@@ -1,6 +1,6 @@
 // The steps of a batch, each as an ordinary request one floor below its endpoint, in one transaction.
 
-import type { Json } from '../../base/values.ts'
+import type { Awaitable, Json } from '../../base/values.ts'
 import { HttpError } from '../../errors.ts'
 import { evaluateRead } from '../../http/conditional.ts'
 import { getHeader } from '../../http/message.ts'
@@ -94,15 +94,24 @@ export async function runBatchSteps(
   const work = async (transaction: RunningTransaction) => {
     const done: DoneStep[] = []
     const budget = { bytes: batch.api.limits.page }
-    for (const step of steps) {
-      at = step.at
-      const earlier = isRead(step) ? undefined : kept?.[at]
-      const next = earlier
-        ? repeat(batch, step, earlier)
-        : await runStep({ batch, steps, done, transaction }, step)
-      budget.bytes -= JSON.stringify(next).length
-      if (budget.bytes < 0) throw tooLarge(batch.api.limits.page)
-      done.push(next)
+    while (done.length < steps.length) {
+      const together = takeTogether(steps.slice(done.length))
+      let turn: TurnAfter | undefined
+      const results = await Promise.allSettled(
+        together.map(async step => {
+          const earlier = isRead(step) ? undefined : kept?.[step.at]
+          if (earlier) return repeat(batch, step, earlier)
+          turn = together.length > 1 ? new TurnAfter(turn) : undefined
+          return runStep({ batch, steps, done, transaction, turn }, step).finally(turn?.end)
+        }),
+      )
+      for (const result of results) {
+        at = done.length
+        if (result.status === 'rejected') throw result.reason
+        budget.bytes -= JSON.stringify(result.value).length
+        if (budget.bytes < 0) throw tooLarge(batch.api.limits.page)
+        done.push(result.value)
+      }
     }
     at = undefined
     await complete?.(done, transaction)
@@ -116,6 +125,60 @@ export async function runBatchSteps(
   } catch (error) {
     throw at === undefined ? error : addStep(toOuterError(error), at)
   }
+}
+
+/** Lets a create come to its store after the one before it, once that has begun there or has failed. */
+class TurnAfter {
+  readonly begun: Promise<void>
+  readonly #before: Promise<void> | undefined
+  #begin = () => {}
+
+  constructor(before: TurnAfter | undefined) {
+    this.#before = before?.begun
+    this.begun = new Promise(resolve => {
+      this.#begin = resolve
+    })
+  }
+
+  async run<R>(store: () => Awaitable<R>): Promise<R> {
+    await this.#before
+    const stored = store()
+    this.#begin()
+    return stored
+  }
+
+  readonly end = () => this.#begin()
+}
+
+/** Takes the next step; with it creates in its collection that a store may do as one write, as nothing tells their order. */
+function takeTogether(steps: readonly ParsedStep[]): readonly ParsedStep[] {
+  const [first] = steps
+  if (!first || !isPlainCreate(first)) return steps.slice(0, 1)
+  let named = false
+  const end = steps.findIndex(step => {
+    const isNext = isPlainCreate(step) && step.path === first.path && !(named && namesSteps(step))
+    named ||= step.as !== undefined
+    return !isNext
+  })
+  return steps.slice(0, end < 0 ? undefined : end)
+}
+
+function namesSteps({ path, references }: ParsedStep): boolean {
+  return references.size > 0 || path.includes('{')
+}
+
+/** Whether a step creates one item, by which nothing else of the batch is changed or judged. */
+function isPlainCreate({ operation, body, match }: ParsedStep): boolean {
+  const { collection } = match.target
+  const { hooks, targets, visible } = collection
+  return (
+    operation === 'create' &&
+    !Array.isArray(body) &&
+    hooks.before.size + hooks.error.length === 0 &&
+    !hooks.transaction &&
+    !visible &&
+    [...targets.values()].every(target => target.collection.store !== collection.store)
+  )
 }
 
 function tooLarge(limit: number): HttpError {
@@ -137,10 +200,11 @@ interface RunningBatch {
   readonly steps: readonly ParsedStep[]
   readonly done: readonly DoneStep[]
   readonly transaction: RunningTransaction
+  readonly turn: TurnAfter | undefined
 }
 
 async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneStep> {
-  const { batch, steps, done, transaction } = running
+  const { batch, steps, done, transaction, turn } = running
   const idOf = (name: string): Id => {
     const id = done[steps.findIndex(({ as }) => as === name)]?.id
     if (id === undefined) throw invalidBatch(`The step ${name} has no item`, name)
@@ -154,6 +218,7 @@ async function runStep(running: RunningBatch, step: ParsedStep): Promise<DoneSte
   Object.assign(context, {
     target: seen,
     transaction,
+    storeTurn: turn,
     body: body === undefined ? undefined : { value: body, type: 'application/json' },
   })
   readOperationHead(context)

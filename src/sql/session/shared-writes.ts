@@ -8,15 +8,18 @@ import type { Connections } from './connections.ts'
 import type { Runner, SharedWork, SingleStatement } from './runner.ts'
 import { toStoreError } from './to-store-error.ts'
 
-/** A write that waits for its turn. */
-interface WaitingWrite {
+/** A call that waits for its turn. */
+export interface WaitingCall {
   readonly input: unknown
   readonly options: StoreOptions
-  readonly single: SingleStatement
   // Methods, so that a queue holds writes of all types: work gets only inputs that came with it.
   work(inputs: readonly unknown[], runner: Runner): Promise<readonly unknown[]>
   resolve(result: unknown): void
   reject(error: unknown): void
+}
+
+interface WaitingWrite extends WaitingCall {
+  readonly single: SingleStatement
 }
 
 const MAX_WRITES = 100
@@ -69,7 +72,7 @@ export class SharedWrites {
         )
         return
       }
-      const work = (runner: Runner) => runBatch(writes, runner, this.#database)
+      const work = (runner: Runner) => runBatch(() => writes, runner, this.#database)
       for (const [at, result] of (await this.#connections.run(begin, work, {})).entries()) {
         if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
         else writes[at]?.reject(toStoreError(result.reason, this.#database))
@@ -114,7 +117,7 @@ function takeWrites(queue: WaitingWrite[]): WaitingWrite[] {
   return taken
 }
 
-function rejectAborted({ options, reject }: WaitingWrite): boolean {
+export function rejectAborted({ options, reject }: WaitingCall): boolean {
   try {
     throwIfAborted(options)
     return false
@@ -128,18 +131,25 @@ const SAVEPOINT = 'rest_write'
 
 /**
  * Does several writes in one transaction. Each can fail alone.
+ * @param take gives them at the last moment.
  * @throws an error that all of them share.
  */
-async function runBatch(
-  writes: readonly WaitingWrite[],
+export async function runBatch(
+  take: () => readonly WaitingCall[],
   runner: Runner,
   database: SqlDatabase,
 ): Promise<PromiseSettledResult<unknown>[]> {
+  let writes: readonly WaitingCall[] = []
+  const takeAll = () => {
+    writes = take()
+    return runAll(writes, runner)
+  }
   // Usually none fails: then one savepoint is enough, and rows are inserted together.
-  const all = await undoable(() => runAll(writes, runner), runner, database)
+  const all = await undoable(takeAll, runner, database)
   if (all.status === 'fulfilled') {
     return all.value.map(value => ({ status: 'fulfilled', value }))
   }
+  if (writes.length === 1) return [all]
   const results: PromiseSettledResult<unknown>[] = []
   for (const { work, input } of writes) {
     const runOne = async () => (await work([input], runner))[0]
@@ -149,7 +159,7 @@ async function runBatch(
 }
 
 /** Does all writes. Neighbours with the same work share one call of it. */
-async function runAll(writes: readonly WaitingWrite[], runner: Runner): Promise<unknown[]> {
+async function runAll(writes: readonly WaitingCall[], runner: Runner): Promise<unknown[]> {
   const results: unknown[] = []
   for (let first = writes[0]; first; first = writes[results.length]) {
     const { work } = first

@@ -5,9 +5,9 @@ import { untilAborted } from '../../store/abort.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 import { SEQUENCES } from '../databases/table-names.ts'
-import { type Runner, type SharedWork, type StatementSession, waitForOnly } from './runner.ts'
+import type { Runner, SharedWork, StatementSession } from './runner.ts'
 import type { Session } from './session.ts'
-import { undoable } from './shared-writes.ts'
+import { rejectAborted, runBatch, undoable, type WaitingCall } from './shared-writes.ts'
 import { toStoreError } from './to-store-error.ts'
 
 /** An error that the work itself has thrown: it is never retried, even if it looks like one of the database. */
@@ -87,6 +87,13 @@ class ApartRunner implements Runner {
   }
 }
 
+/** Calls that wait for the same turn. */
+interface CallGroup {
+  /** Only calls of one kind are in a group: reads by one function, or writes. */
+  readonly kind: unknown
+  calls: WaitingCall[]
+}
+
 /** Runs the calls of one transaction, one after another. Some failures end the whole transaction. */
 class TransactionSession implements StatementSession {
   /** Why the transaction cannot be committed, even if the work catches the error. */
@@ -96,6 +103,8 @@ class TransactionSession implements StatementSession {
   readonly #runner: Runner
   readonly #database: SqlDatabase
   #turn: Promise<unknown> = Promise.resolve()
+  /** The last group in line, until its turn comes. */
+  #open: CallGroup | undefined
   #ended = false
 
   constructor(runner: Runner, database: SqlDatabase) {
@@ -110,9 +119,14 @@ class TransactionSession implements StatementSession {
   readShared<Input, Result>(
     input: Input,
     work: SharedWork<Input, Result>,
-    options?: StoreOptions,
+    options: StoreOptions = {},
   ): Promise<Result> {
-    return this.read(runner => waitForOnly(work([input], runner)), options)
+    return this.#share(work, { input, work, options }, async take => {
+      const calls = take()
+      // All inputs of one function are of one type.
+      const results = await work(calls.map(each => each.input) as Input[], this.#runner)
+      return results.map(value => ({ status: 'fulfilled', value }))
+    })
   }
 
   async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
@@ -125,9 +139,47 @@ class TransactionSession implements StatementSession {
   writeShared<Input, Result>(
     input: Input,
     work: SharedWork<Input, Result>,
-    options?: StoreOptions,
+    options: StoreOptions = {},
   ): Promise<Result> {
-    return this.write(runner => waitForOnly(work([input], runner)), options)
+    return this.#share('write', { input, work, options }, take =>
+      runBatch(take, this.#runner, this.#database),
+    )
+  }
+
+  /**
+   * Runs a call together with those of its kind that wait for the same turn.
+   * @param run gets the calls by a function; others may join until it is called.
+   */
+  #share<Result>(
+    kind: unknown,
+    call: Pick<WaitingCall, 'input' | 'work' | 'options'>,
+    run: (take: () => readonly WaitingCall[]) => Promise<readonly PromiseSettledResult<unknown>[]>,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const waiting = { ...call, resolve, reject } as WaitingCall // its result is of its own input
+      const open = this.#open
+      if (open && open.kind === kind) {
+        open.calls.push(waiting)
+        return
+      }
+      const group = { kind, calls: [waiting] }
+      const take = () => {
+        if (this.#open === group) this.#open = undefined
+        group.calls = group.calls.filter(each => !rejectAborted(each))
+        return group.calls
+      }
+      const runGroup = async () => {
+        for (const [at, result] of (await run(take)).entries()) {
+          if (result.status === 'fulfilled') group.calls[at]?.resolve(result.value)
+          else group.calls[at]?.reject(result.reason)
+        }
+      }
+      this.#inTurn(runGroup, undefined).catch(error => {
+        take()
+        for (const each of group.calls) each.reject(error)
+      })
+      this.#open = group
+    })
   }
 
   /** Refuses further calls, and waits for the running ones. */
@@ -141,6 +193,7 @@ class TransactionSession implements StatementSession {
       const message = 'The transaction has ended: its stores take no more calls'
       return Promise.reject(new TypeError(message))
     }
+    this.#open = undefined
     const result = this.#turn.then(async () => {
       throwIfAborted(options)
       try {
