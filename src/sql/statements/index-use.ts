@@ -66,10 +66,9 @@ export function findIndexUse(
   const equals: FilterLeaf[] = []
   const leaves = where.filter(isLeaf)
   const on = (at: number) => leaves.filter(({ path }) => path.join('.') === index[at])
-  const isOne = ({ operator, values }: FilterLeaf) => operator === 'in' && values.length === 1
   for (let at = 0; at < index.length; at++) {
     const [filter, ...others] = on(at)
-    if (!filter || others.length > 0 || !isOne(filter)) break
+    if (!filter || others.length > 0 || !isOneValue(filter)) break
     equals.push(filter)
   }
   const next = on(equals.length)
@@ -89,6 +88,11 @@ export function findIndexUse(
     answered: equals.length + (isRange || isIn ? next.length : 0),
     ordered: ordered && !(isIn && free.length > 0),
   }
+}
+
+/** Whether a filter lets through one value. */
+export function isOneValue(filter: Filter): filter is FilterLeaf {
+  return filter.operator === 'in' && filter.values.length === 1
 }
 
 /** Whether filters bound the values of a field. */

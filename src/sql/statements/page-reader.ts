@@ -76,13 +76,14 @@ export class PageReader {
     // One row more shows whether there are more.
     const more = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
     const wanted = await this.#place(session, selection, more, options)
-    const part = {
-      selection,
-      slice: wanted,
-      counts: mode === 'exact' && (options?.exactUpTo ?? true),
-    }
+    const exact = mode === 'exact' && (options?.exactUpTo ?? true)
+    const bound = exact && (await this.#walk?.boundCount(session, selection, options))
+    // Beyond the bound it is counted by itself, in slices.
+    const isBound = bound && (exact === true || exact > bound)
+    const part = { selection, slice: wanted, counts: isBound ? bound : exact }
     const found = await this.#find(session, part, maxBytes, options)
     let total = mode === 'none' ? undefined : (found.total ?? findTotal(found, wanted))
+    if (isBound && total !== undefined && total > bound) total = undefined
     if (mode !== 'none' && total === undefined) {
       const before = 'offset' in slice && found.count > 0 ? slice.offset : 0
       const counted = await this.#totals.count(session, selection, mode, options)

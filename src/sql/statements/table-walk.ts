@@ -4,9 +4,8 @@
 import { takeTurn } from '../../base/turns.ts'
 import type { Item } from '../../base/values.ts'
 import { TooCostlyError } from '../../store/errors.ts'
-import { type Filter, listLeaves, toConjunction } from '../../store/filter.ts'
+import { listLeaves } from '../../store/filter.ts'
 import { chosenId } from '../../store/ids.ts'
-import { listIdFields } from '../../store/relation-ids.ts'
 import { splitWords } from '../../store/search.ts'
 import {
   comparer,
@@ -21,9 +20,10 @@ import { compile, type Row, type Runner, type StatementSession } from '../sessio
 import { decodeNumber, decodeRow } from '../table/column-values.ts'
 import type { Column } from '../table/columns.ts'
 import type { TableMapping } from '../table/table-mapping.ts'
-import { findIndexed, findIndexUse, isBoundedBy } from './index-use.ts'
+import { findIndexed } from './index-use.ts'
 import { buildOrder, type RowFilters, type RowSlice, rangesAfter } from './list-statements.ts'
 import type { PlaceKey } from './place.ts'
+import { isBelow, planWalk, type WalkPlan, type Wanted } from './walk-plan.ts'
 import { buildCondition, whereClause } from './where.ts'
 
 /** The time of a slice, and the rows of the first and the largest one. */
@@ -41,21 +41,6 @@ const MAX_TEXT_OF_ROW = 128 * 1024 * 1024
 /** How long the size of a table is remembered, in milliseconds. */
 const SIZE_MS = 10_000
 
-/** A list; without a sort, a count. */
-type Wanted = RowFilters & Partial<Pick<Selection, 'sort'>>
-
-/** In which order a table is walked, and which filters an index applies on the way. */
-interface WalkPlan {
-  readonly wanted: Wanted
-  /** Absent: in the order in which the rows lie in the table. */
-  readonly order: readonly SortKey[] | undefined
-  /** Filters that the index applies. */
-  readonly applied: readonly Filter[]
-  readonly backward: boolean
-  /** The place after which it begins. */
-  readonly after?: PlaceKey | undefined
-}
-
 /** Some rows of a walk: after a place up to another, or to the end. */
 interface WalkPart {
   readonly key: PlaceKey | undefined
@@ -65,12 +50,16 @@ interface WalkPart {
   readonly rows: number
 }
 
-/** Looks at a part of the rows. @returns whether it has seen enough. */
-export type Look = (rows: Fragment, runner: Runner) => Promise<boolean>
+/**
+ * Looks at a part of the rows. @returns whether it has seen enough.
+ * @param count how many rows it has; absent if that is not known.
+ */
+export type Look = (rows: Fragment, runner: Runner, count?: number) => Promise<boolean>
 /** The same; `select` gives those rows of the part that pass a condition. */
 type LookAtPart = (
   select: (condition: Fragment | undefined) => Fragment,
   runner: Runner,
+  count: number | undefined,
 ) => Promise<boolean>
 
 /** The walks through a table, for lists and counts that no index serves. */
@@ -79,6 +68,8 @@ export class TableWalk {
   readonly #maxScan: number
   readonly #rowid: Fragment | undefined
   #size = { rows: 0, bytes: 0, until: 0 }
+  /** How many rows the table may have, by their numbers. */
+  #most = { rows: 0, until: 0 }
 
   /**
    * @param maxScan how many rows one statement may look at.
@@ -97,7 +88,11 @@ export class TableWalk {
     options?: ListOptions,
   ): Promise<number | undefined> {
     let total = 0
-    const walked = await this.lookAtAll(session, filters, options, async (rows, runner) => {
+    const walked = await this.lookAtAll(session, filters, options, async (rows, runner, count) => {
+      if (count !== undefined) {
+        total += count
+        return false
+      }
       const statement = sql`select count(*) as total from ${rows}`
       const [row] = (await runner.run(compile(this.#mapping.database, statement))).rows
       total += Number(row?.total)
@@ -117,8 +112,8 @@ export class TableWalk {
     if (!(await this.#isNeeded(session, wanted, options))) return false
     if (await this.areFew(session, wanted, options)) return false
     const condition = buildCondition(wanted, this.#mapping)
-    const plan = this.#plan(wanted, false)
-    await this.#walk(session, plan, options, (select, runner) => look(select(condition), runner))
+    const plan = planWalk(wanted, this.#mapping, this.#rowid !== undefined)
+    await this.#walk(session, plan, options, (select, ...part) => look(select(condition), ...part))
     return true
   }
 
@@ -140,12 +135,31 @@ export class TableWalk {
 
   /** Whether one statement may read all of an index: it has ten times as many rows in the same time. */
   async isQuick(session: StatementSession, options?: ListOptions) {
-    if (!this.#rowid) return false
-    const { database, from } = this.#mapping
-    const numbers = sql`(select max(${this.#rowid}) from ${from}) - (select min(${this.#rowid}) from ${from})`
-    const statement = sql`select ${numbers} as numbers`
-    const { rows } = await session.read(runner => runner.run(compile(database, statement)), options)
-    return Number(rows[0]?.numbers) < 10 * this.#maxScan
+    return (await this.#findMost(session, options)) < 10 * this.#maxScan
+  }
+
+  /** How many rows that an index finds one statement may count; `undefined` if it may count all. */
+  async boundCount(
+    session: StatementSession,
+    { where, search }: RowFilters,
+    options?: ListOptions,
+  ) {
+    const most = await this.#findMost(session, options)
+    const isWhole = where.length === 0 && !search
+    return most < (isWhole ? 10 : 1) * this.#maxScan ? undefined : this.#maxScan
+  }
+
+  /** Finds how many rows the table has at most. */
+  async #findMost(session: StatementSession, options: ListOptions | undefined): Promise<number> {
+    if (!this.#rowid) return Number.POSITIVE_INFINITY
+    if (this.#most.until <= performance.now()) {
+      const { database, from } = this.#mapping
+      const statement = sql`select (select max(${this.#rowid}) from ${from}) - (select min(${this.#rowid}) from ${from}) as numbers`
+      const work = (runner: Runner) => runner.run(compile(database, statement))
+      const { rows } = await session.read(work, options)
+      this.#most = { rows: Number(rows[0]?.numbers), until: performance.now() + SIZE_MS }
+    }
+    return this.#most.rows
   }
 
   /** Finds the ids of a slice, in the order in which it is read; `undefined` if one statement can do it. */
@@ -163,7 +177,7 @@ export class TableWalk {
     const { key, backward, offset } = { key: undefined, backward: false, offset: 0, ...slice }
     const wanted = offset + slice.limit
     if (wanted > MAX_FOUND) throw tooCostly(selection)
-    const plan = this.#plan(selection, backward)
+    const plan = planWalk(selection, this.#mapping, this.#rowid !== undefined, backward)
     const ordered = plan.order === sort
     const ranges = key && !ordered ? rangesAfter(sort, key, backward, this.#mapping) : []
     const beyond = sql.join(
@@ -219,28 +233,6 @@ export class TableWalk {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Plans the shortest walk: in the order of the sort, which may end early, else in one that no write changes. */
-  #plan(wanted: Wanted, backward: boolean): WalkPlan {
-    const { identity, createdAt } = this.#mapping.shape
-    const byId = listIdFields(identity).map(name => ({ path: [name], descending: false }))
-    const { sort } = wanted
-    const where = toConjunction(wanted.where)
-    // A sort key that may be null continues in two ranges, which one walk cannot follow.
-    const single = sort?.[0] && !this.#mapping.find(sort[0].path).nullable
-    const isBounded = isBoundedBy(where, createdAt)
-    const byTime = isBounded && [{ path: [createdAt], descending: false }, ...byId]
-    for (const order of [single && sort, byTime, byId]) {
-      if (!order) continue
-      const uses = this.#mapping.orders.map(index => findIndexUse(index, where, order))
-      const [best] = uses
-        .filter(({ ordered }) => ordered)
-        .sort((one, other) => other.applied.length - one.applied.length)
-      if (!best || (order === byId && best.applied.length === 0)) continue
-      return { wanted, order, applied: best.applied, backward: backward && order === sort }
-    }
-    return { wanted, order: this.#rowid ? undefined : byId, applied: [], backward: false }
-  }
-
   /** Walks slice by slice, each in its own turn. */
   async #walk(
     session: StatementSession,
@@ -261,7 +253,9 @@ export class TableWalk {
           ? await this.#findDenseEnd(key, rows, runner)
           : await this.#findEnd(plan, rest, rows, runner)
         const place = { key, end, rest, rows }
-        const done = await look(condition => this.#selectPart(plan, place, condition), runner)
+        const isExact = end && plan.isExact
+        const select = (condition: Fragment | undefined) => this.#selectPart(plan, place, condition)
+        const done = await look(select, runner, isExact ? rows : undefined)
         const took = performance.now() - started
         if (rows === MAX_ROWS && took < SLICE_MS / 10) areDense = false
         rows = Math.max(1, Math.min(Math.round((rows * SLICE_MS) / took), rows * 4, MAX_ROWS))
@@ -296,7 +290,8 @@ export class TableWalk {
       return sql`${whereClause([after])} order by ${this.#rowid}`
     }
     const [range] = key ? rangesAfter(order, key, backward, mapping) : []
-    const condition = whereClause([buildCondition({ where: applied }, mapping), range?.condition])
+    const where = key ? applied.filter(each => !isBelow(each, order)) : applied
+    const condition = whereClause([buildCondition({ where }, mapping), range?.condition])
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 

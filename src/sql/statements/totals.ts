@@ -60,7 +60,8 @@ export class Totals {
       return session.read(work, options, counts && !hasIndex)
     }
     const key = toTotalKey(filters, total)
-    const walk = hasIndex ? undefined : this.#walk
+    const isFew = hasIndex && !(await this.#walk?.boundCount(session, filters, options))
+    const walk = isFew ? undefined : this.#walk
     const before = walk || this.has(key) ? await select(false) : undefined
     const known = this.recall(key, before)
     if (known !== undefined) return known
