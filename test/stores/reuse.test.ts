@@ -2,8 +2,10 @@
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
-import { reuseStatements } from '../../src/sql/index.ts'
+import { reuseStatements, sqlStore } from '../../src/sql/index.ts'
+import type { Filter } from '../../src/store/filter.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
+import { by, is, SHAPE } from './selections.ts'
 import { newFile } from './sqlite.ts'
 
 usePostgres()
@@ -102,6 +104,23 @@ describe('a pool of PostgreSQL', () => {
     await expect(sql`select 1 / ${0}::int as value`.execute(db)).rejects.toThrow('zero')
     for (const at of [1, 2, 3, 0, 1]) await ask(at)
     await db.destroy()
+  })
+
+  test('has usual limits as they are in lists of an index, so that these are planned once', async () => {
+    const texts: string[] = []
+    const db = openPostgres({}, statement => void texts.push(statement.sql))
+    const store = sqlStore({ db, table: 'planned_cars', create: true })
+    store.attach({ ...SHAPE, indexes: [['color']] })
+    await store.open?.()
+    texts.length = 0
+    const list = (where: Filter[], limit: number) =>
+      store.list({ where, sort: by('') }, { limit, offset: 0 }, 'none')
+    await list([is('color', 'in', 'red')], 25)
+    await list([is('color', 'in', 'red')], 27)
+    // The best plan of this one depends on the year.
+    await list([is('year', 'in', 2020)], 25)
+    const ends = texts.map(text => text.slice(text.lastIndexOf('limit')))
+    expect(ends).toEqual(['limit 26', 'limit $2', 'limit $2'])
   })
 
   test('keeps those of two texts apart that begin alike, in and after a transaction that failed', async () => {

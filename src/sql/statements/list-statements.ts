@@ -37,7 +37,7 @@ function listExtras(filters: RowFilters, extras: Extras, mapping: TableMapping):
     const counted =
       extras.total === true
         ? rows
-        : sql`(select 1 from ${rows} limit ${extras.total + 1}) as rest_counted`
+        : sql`(select 1 from ${rows} limit ${sql.lit(extras.total + 1)}) as rest_counted`
     columns.push(sql`(select count(*) from ${counted}) as rest_total`)
   }
   // As a subquery it runs once, not for each row.
@@ -54,15 +54,28 @@ export type RowSlice =
 export interface WantedRows {
   readonly selection: Selection
   readonly slice: RowSlice
+  /** Whether an index answers all filters and has the order: then it is the best one whatever the values are. */
+  readonly isIndexed?: boolean
+}
+
+/**
+ * Prints a limit that many lists have as it is: PostgreSQL would plan a statement with a bound one anew each time, which
+ * takes longer than to run it.
+ */
+function printLimit({ slice: { limit }, isIndexed }: WantedRows): Fragment {
+  const isCommon = (limit - 1) % (limit <= 101 ? 5 : 100) === 0 && limit <= 1001
+  return isIndexed && isCommon ? sql.lit(limit) : sql`${limit}`
 }
 
 /** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */
 export function listStatement(
-  { selection, slice }: WantedRows,
+  wanted: WantedRows,
   extras: Extras,
   mapping: TableMapping,
   columns: Fragment,
 ): Fragment {
+  const { selection, slice } = wanted
+  const limit = printLimit(wanted)
   const sort = markFilled(selection, mapping)
   const condition = buildCondition(selection, mapping)
   const more = listExtras(selection, extras, mapping)
@@ -72,7 +85,7 @@ export function listStatement(
       ? rangesAfter(sort, slice.key, backward, mapping)
       : [{ condition: undefined, order: buildOrder(sort, backward, mapping) }]
   const rows = (columns: readonly Fragment[], part = range) =>
-    sql`select ${sql.join(columns)} from ${mapping.from}${whereClause([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
+    sql`select ${sql.join(columns)} from ${mapping.from}${whereClause([condition, part.condition])} order by ${part.order} limit ${limit}`
   if (ranges.length === 0) {
     const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
     return sql`${rows([...more, columns])}${offset}`
@@ -81,7 +94,7 @@ export function listStatement(
   const keyed = [columns, ...keys.map(({ column }) => column)]
   const parts = [range, ...ranges].map(part => sql`select * from (${rows(keyed, part)}) as part`)
   const selected = sql.join([...more, sql.raw('page.*')])
-  return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
+  return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${limit}`
 }
 
 /** A key of a sort. */
