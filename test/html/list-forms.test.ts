@@ -204,8 +204,8 @@ describe('an operator beside a value', () => {
     }
     const words = 'contains, as written begins with is is not'
     const open = notes('public')
-    expect(await optionsOf(open, 'title')).toBe(`contains, or text does ${words}`)
-    expect(await optionsOf(open, 'text')).toBe(`contains, or title does ${words}`)
+    expect(await optionsOf(open, 'title')).toBe(`contains, here or in text ${words}`)
+    expect(await optionsOf(open, 'text')).toBe(`contains, here or in title ${words}`)
     expect(await optionsOf(open, 'author')).toBe(words)
     const closed = notes(['staff'])
     expect(await optionsOf(closed, 'title')).toBe(words)

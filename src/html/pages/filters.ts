@@ -75,7 +75,7 @@ function listFilters(view: PageView): FilterControl[] {
 function nameSearch(label: string, { searched }: PageView): readonly (readonly [string, string])[] {
   if (!searched.includes(label)) return []
   const others = searched.filter(name => name !== label)
-  return [[SEARCH, others.length === 0 ? 'contains' : `contains, or ${others.join(', ')} does`]]
+  return [[SEARCH, others.length === 0 ? 'contains' : `contains, here or in ${others.join(', ')}`]]
 }
 
 /** Lists the operators that a field permits, as people say them. */
