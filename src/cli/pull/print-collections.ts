@@ -43,7 +43,7 @@ export function printCollections(
 
 const HEAD = `// The tables of a database as collections. \`npx rest-conventions pull\` printed them; they are yours to change.
 // \`npx rest-conventions pull --diff <this file>\` shows what has changed in the database.
-// There are no \`schemes\`: everybody may do everything.
+// There are no \`schemes\`: everybody may do everything. It is an ES module: run \`npm pkg set type=module\`.
 `
 
 function printHead(

@@ -30,7 +30,7 @@ export async function readIdSequence(
     return { advice: [{ table: `${table} (${name})`, text }] }
   }
   const shared =
-    'ids come from a sequence that other programs may use too. What they insert may become visible after greater ids, so that a client that reads on by since_id misses it'
+    'ids come from a sequence that other programs may use too. What they insert may become visible after greater ids, so that a client that reads on by since_id misses it. Ignore this if no client does'
   const behind =
     'the sequence is behind the ids, so that inserts of other programs fail. Set migrate: true, or run this:'
   const setting = await findSetting(mapping, runner)
