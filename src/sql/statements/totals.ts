@@ -65,8 +65,10 @@ export class Totals {
     const before = walk || this.has(key) ? await select(false) : undefined
     const known = this.recall(key, before)
     if (known !== undefined) return known
+    const since = performance.now()
     const counted = await walk?.count(session, filters, options)
     if (counted === undefined) return this.remember(key, await select(true))
+    this.noteCost({ rest_total: counted }, since)
     const after = await select(false)
     if (before?.rest_state !== after.rest_state) return counted
     return this.remember(key, { ...after, rest_total: counted })
