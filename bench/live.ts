@@ -1,7 +1,7 @@
 // Live lists beside server-sent events by hand on node:http, with the same watchers and changes:
 //   npx tsx bench/live.ts [--watchers=1000] [--changes=200] [--rounds=3] [--filters]
 //   npx tsx bench/live.ts --bound=10000     memory at as many watchers, while more are refused
-//   npx tsx bench/live.ts --writes=20000 [--url=postgres://…]     what a write pays for the log
+//   npx tsx bench/live.ts --writes=20000 [--rounds=7] [--url=postgres://…]     what a write pays for the log, and for a watcher
 // `--filters`: each watcher has a filter of its own, which lets all items through.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -242,43 +242,68 @@ async function reachBound(bound: number): Promise<void> {
   printSetting([...statuses].join(' or '), [])
 }
 
-/** What creates pay for the log, by turns with and without. */
+const KINDS = ['without', 'with the log', 'while somebody follows'] as const
+
+/** What a patch pays for the log, and for one who follows the list, in turns: time, and CPU of this process. */
 async function compareWrites(directory: string): Promise<void> {
-  const times: Record<'with' | 'without', number[]> = { with: [], without: [] }
+  const least = new Map<string, { time: number; cpu: number }>()
   const writes = Number(values.writes)
   const SIZE = 100
-  for (let round = 0; round < 7; round++)
-    for (const kind of ['with', 'without'] as const) {
-      const db = await openDatabase(join(directory, `${kind}-${round}.db`))
-      const table = `live_${process.pid}_${kind}_${round}`
-      const store = sqlStore({ db, table, create: true, changes: kind === 'with' })
-      const cars = defineCollection({ name: 'cars', id: 'integer', schema, store })
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const [at, kind] of KINDS.entries()) {
+      const db = await openDatabase(join(directory, `${at}-${round}.db`))
+      const table = `live_${process.pid}_${at}_${round}`
+      const store = sqlStore({ db, table, create: true, changes: kind !== 'without' })
+      const live = kind === 'while somebody follows'
+      const cars = defineCollection({ name: 'cars', id: 'integer', schema, store, live })
       const api = defineApi({ collections: { cars } })
       await api.open()
       const resource = api.asSystem().collection(cars)
       await resource.create(item(0))
+      const following = live ? await follow(api.fetch) : undefined
+      const used = process.cpuUsage()
       const start = performance.now()
-      for (let at = 0; at < writes; at += SIZE)
+      for (let done = 0; done < writes; done += SIZE)
         await Promise.all(
-          Array.from({ length: SIZE }, (_, each) => resource.patch(1, { price: at + each })),
+          Array.from({ length: SIZE }, (_, each) => resource.patch(1, { price: done + each })),
         )
-      times[kind].push((performance.now() - start) / writes)
+      const time = (performance.now() - start) / writes
+      const { user, system } = process.cpuUsage(used)
+      const known = least.get(kind) ?? { time: Infinity, cpu: Infinity }
+      const cpu = (user + system) / 1000 / writes
+      least.set(kind, { time: Math.min(known.time, time), cpu: Math.min(known.cpu, cpu) })
       await api.close()
+      await following?.ended
       await db.destroy()
     }
-  const least = (all: readonly number[]) => Math.min(...all) * 1000
-  const [without, having] = [least(times.without), least(times.with)]
+  const first = least.get('without') ?? { time: 1, cpu: 1 }
   printTable(
-    'A patch, µs',
-    ['', 'without', 'with the log', '×'],
-    [
-      [
-        values.url ? 'PostgreSQL' : 'SQLite',
-        ...[without.toFixed(0), having.toFixed(0), (having / without).toFixed(2)],
-      ],
-    ],
+    `A patch by ${values.url ? 'PostgreSQL' : 'SQLite'}, µs`,
+    ['', 'time', '×', 'CPU here', '×'],
+    [...least].map(([kind, { time, cpu }]) => [
+      kind,
+      ...[(time * 1000).toFixed(0), (time / first.time).toFixed(2)],
+      ...[(cpu * 1000).toFixed(0), (cpu / first.cpu).toFixed(2)],
+    ]),
   )
-  printSetting('7 rounds in turns, the least time', ['kysely', values.url ? 'pg' : 'libsql'])
+  printSetting(`${values.rounds} rounds in turns, the least of each`, [
+    'kysely',
+    values.url ? 'pg' : 'libsql',
+  ])
+}
+
+/** Follows the cars until the stream ends. */
+async function follow(ask: (request: Request) => Promise<Response>) {
+  const headers = { Accept: 'text/event-stream' }
+  const { body } = await ask(new Request('http://a/cars', { headers }))
+  const reader = body?.getReader()
+  let text = ''
+  while (reader && !text.includes('event: ready'))
+    text += Buffer.from((await reader.read()).value ?? []).toString()
+  const read = async () => {
+    while (reader && !(await reader.read()).done);
+  }
+  return { ended: read() }
 }
 
 async function openDatabase(file: string): Promise<Kysely<unknown>> {
