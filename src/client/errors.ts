@@ -28,8 +28,8 @@ export class ConflictError extends HttpError implements Conflict {
 }
 
 /**
- * Thrown if there was no answer, after all retries: the line was lost, or the time was over. Whether the work of a write
- * was done is not known. `cause` is what `fetch` threw.
+ * Thrown if there was no response, after all retries: the line was lost, or the time was over, or the first attempt of a
+ * write still runs. Whether its work was done is not known. `cause` is what `fetch` threw, or the 409 `idempotency_key`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'

@@ -84,8 +84,9 @@ async function toAnswer<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof HttpError) throw error
-    const thrown = error as { readonly message?: unknown; readonly cause?: typeof thrown } | null // with any properties
-    throw new ConnectionError(` from ${url}: ${thrown?.cause?.message || thrown?.message}`, error)
+    const { message, cause } = Object(error)
+    throw error instanceof HttpError
+      ? error
+      : new ConnectionError(` from ${url}: ${cause?.message || message}`, error)
   }
 }

@@ -60,7 +60,7 @@ export function createReads(
   }
 
   function list(path: string, query: UntypedQuery, options?: CallOptions, words?: string) {
-    const headOf = (path: string) => path.split(/[.(]/)[0] ?? ''
+    const headOf = (path: string) => path.replace(/[.(].*/, '')
     const included = query.include?.map(headOf) ?? []
     const fields = query.fields?.filter(path => !included.includes(headOf(path)))
     const source = printQuery({ fields }, place)

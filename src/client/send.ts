@@ -101,8 +101,12 @@ export function createSend(
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
-        if (count >= retries || after > MAX_RETRY_AFTER) throw error
-        if (!isRead && !(await takesKeys(path))) throw error
+        if (after === undefined) throw error
+        if (count >= retries || after > MAX_RETRY_AFTER || !(isRead || (await takesKeys(path))))
+          // Its own first attempt still runs: this is no refusal. A lost line has no status.
+          throw (error as HttpError).status === 409
+            ? new ConnectionError(` from ${url}`, error)
+            : error
         await backOff(FIRST_WAIT, count, signal, after)
       }
     }
@@ -110,7 +114,7 @@ export function createSend(
 
   /** Sends OPTIONS once for each collection: a write is repeated only if its store keeps keys. */
   async function takesKeys(path: string) {
-    const name = path.split(/[/?]/)[0] as string // a split text has a first part
+    const name = path.replace(/[/?].*/, '')
     takers[name] ??= await send('OPTIONS', path).then(
       ({ value }) => /idempotency-?key/i.test(JSON.stringify(value)),
       () => undefined,
@@ -133,12 +137,13 @@ function createAuthorizer(auth: SendOptions['auth']) {
     try {
       return await work(token)
     } catch (error) {
-      if (Object(error).status !== 401) throw error
-      // Another request may have been first.
-      if (renewal === known) renewal = (async () => authorize({ retry: true }))()
-      const renewed = await renewal
-      if (renewed === token) throw error
-      return work(renewed)
+      if (Object(error).status === 401) {
+        // Another request may have been first.
+        if (renewal === known) renewal = (async () => authorize({ retry: true }))()
+        const renewed = await renewal
+        if (renewed !== token) return work(renewed)
+      }
+      throw error
     }
   }
 }
@@ -149,9 +154,8 @@ export function toPlain<T>(value: unknown): Record<string, T> {
 }
 
 /** A read that runs, for all that wait for it. */
-interface SharedRead {
+interface SharedRead extends AbortController {
   readonly reply: Promise<Reply>
-  readonly controller: AbortController
   waiting: number
 }
 
@@ -164,31 +168,27 @@ function share(
 ): Promise<Reply> {
   const end = () => running.delete(key)
   const controller = new AbortController()
-  const read = running.get(key) ?? {
-    reply: start(controller.signal).finally(end),
-    controller,
-    waiting: 0,
-  }
+  const read =
+    running.get(key) ??
+    Object.assign(controller, { reply: start(controller.signal).finally(end), waiting: 0 })
   running.set(key, read)
   read.waiting++
   signal.addEventListener('abort', () => {
     if (!--read.waiting) {
       end()
-      read.controller.abort(signal.reason)
+      read.abort(signal.reason)
     }
   })
   return read.reply
 }
 
-/** Finds how many milliseconds a retry must wait; more than any for an error that is final. */
-function findWait(error: unknown): number {
-  if (error instanceof ConnectionError) return 0
-  if (
-    !(error instanceof HttpError) ||
-    // With 409 the first request of its key still runs.
-    !/^(408|409 idem|429|50[234])/.test(`${error.status} ${error.errors[0]?.type}`)
-  )
-    return Infinity
-  const after = `${error.headers.get('retry-after')}`
-  return Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0)
+/** Finds how many milliseconds a retry must wait; `undefined` for an error that is final. */
+function findWait(error: unknown): number | undefined {
+  const after = Object(error).headers?.get?.('retry-after')
+  return error instanceof ConnectionError ||
+    (error instanceof HttpError &&
+      // With 409 `idempotency_key` the first request of its key still runs. A short pattern keeps the bundle small.
+      /^(4(08|09 id|29)|50[234])/.test(`${error.status} ${error.errors[0]?.type}`))
+    ? Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0)
+    : undefined
 }

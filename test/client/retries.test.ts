@@ -2,10 +2,13 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createClient, type SendOptions } from '../../src/client/index.ts'
+import { ConnectionError, createClient, type SendOptions } from '../../src/client/index.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { type Stored, scanStore } from '../../src/store-authors/index.ts'
 import { type Fault, openLine, serve } from './line.ts'
+
+/** What the action `hold` does. */
+let hold: () => Promise<void> = async () => {}
 
 const Car = z.object({ price: z.int(), name: z.string().default('') })
 const cars = defineCollection({
@@ -20,6 +23,7 @@ const cars = defineCollection({
       output: 'item',
       run: ({ item, update }) => update({ price: item.price + 1 }),
     },
+    hold: { on: 'collection', run: () => hold() },
   },
 })
 const api = defineApi({ collections: { cars } })
@@ -127,6 +131,32 @@ describe('a write is sent again with its key', () => {
     expect(made).toMatchObject({ price: 1 })
     expect(await client.cars.count()).toBe(before + 1)
     await slow.close()
+  })
+
+  test('and its outcome is unknown if its first attempt still runs at the end', async () => {
+    let release = () => {}
+    const released = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const running: Promise<unknown>[] = []
+    const losing: typeof fetch = async (url, init) => {
+      if (init?.method !== 'POST') return fetch(url, init)
+      if (running.length > 0) return fetch(url, init)
+      await new Promise<void>(begin => {
+        hold = () => {
+          begin()
+          return released
+        }
+        running.push(fetch(url, { ...init, signal: null }))
+      })
+      throw new TypeError('lost')
+    }
+    const { cars } = createClient<typeof api>(server.url, { fetch: losing, retries: 1 })
+    const error: unknown = await cars.hold().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ cause: { status: 409 } })
+    release()
+    await Promise.all(running)
   })
 
   test('and not where the server does not know keys', async () => {
