@@ -16,7 +16,6 @@ import {
   toRawResponse,
   writeRawResponse,
 } from './raw-response.ts'
-import { closing } from './shut-down.ts'
 
 const DEFAULTS = {
   /** Milliseconds for the head of a request; then 408. Default 5,000. */
@@ -101,7 +100,6 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     // Without a socket it is pipelined behind others. Node would begin all of them at once, and keep
     // as many responses for a client that reads none.
     if (response.socket === null) wait(socket, response)
-    if (closing.has(server)) response.shouldKeepAlive = false
   }
   server.prependListener('request', enter)
   server.on('connection', noteArrival)

@@ -1,11 +1,8 @@
 // Ends a node:http server without cutting off running requests.
-import type { Server } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
+import type { Server, ServerResponse } from 'node:http'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { findServed, type Handler } from '../server/handlers/node-handler.ts'
 import { endLive } from '../server/handlers/node-send.ts'
-
-/** Servers that end: their connections are not kept for another request. */
-export const closing = new WeakSet<Server>()
 
 /** How often idle connections are closed, in milliseconds. */
 const SWEEP_MS = 50
@@ -16,7 +13,7 @@ export interface ShutDownOptions {
   readonly time?: number | undefined
   /**
    * Milliseconds for which `/health?ready` is a 503 before the server takes no new connections: longer than a proxy needs
-   * to notice. Default 0.
+   * to notice. Each connection is closed after its next response. Default 0.
    */
   readonly drain?: number | undefined
   /** `api.handler`, if the server has another listener, such as an Express app. */
@@ -51,12 +48,15 @@ export async function shutDown(
   } = typeof options === 'number' ? { time: options } : options
   const served = findServed(server, handler && [handler])
   if (served) served.lifetime.ends = true
+  // A proxy that keeps a connection would send a request on it at the moment when it is closed.
+  server.prependListener('request', (_, response: ServerResponse) => {
+    response.shouldKeepAlive = false
+  })
   if (drain > 0) await wait(drain)
   await close(server, time)
 }
 
 function close(server: Server, time: number): Promise<void> {
-  closing.add(server)
   endLive(server)
   return new Promise((resolve, reject) => {
     const end = (error?: Error) => {
@@ -73,9 +73,26 @@ function close(server: Server, time: number): Promise<void> {
       // Connections without HTTP yet, such as half a TLS handshake, are not waited for.
       end()
     }, time)
-    // Connections that wait to be accepted are accepted first.
-    setImmediate(stopListening, server, end)
+    acceptWaiting(server).then(() => stopListening(server, end), reject)
   })
+}
+
+/**
+ * Accepts the connections that wait: the end of listening would reset them. Node accepts one in each turn of the event loop, so
+ * that none waits after a turn without. In the end it gives up, if new ones come in every turn.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = true
+  const note = () => {
+    accepted = true
+  }
+  server.on('connection', note)
+  await turn()
+  for (let turns = 0; accepted && turns < 1000; turns++) {
+    accepted = false
+    await turn()
+  }
+  server.off('connection', note)
 }
 
 /** Takes no new connections. Node's `close` would end idle ones at once, on which a request may be on its way. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -470,6 +471,27 @@ describe('/health', () => {
   })
 })
 
+/** Clients that connect and send a request, in a thread of their own. */
+const CLIENTS = `
+const { connect } = require('node:net')
+const { parentPort, workerData } = require('node:worker_threads')
+const { port, sent, count } = workerData
+let left = count
+const ask = () => new Promise(resolve => {
+  let text = ''
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /cars HTTP/1.1\\r\\nHost: api.example\\r\\n\\r\\n', () => {
+    if (--left > 0) return
+    Atomics.store(sent, 0, 1)
+    Atomics.notify(sent, 0)
+  })
+  socket.setEncoding('latin1')
+  socket.on('data', part => { text += part })
+  socket.on('error', () => {})
+  socket.on('close', () => resolve(text.slice(0, 12)))
+})
+Promise.all(Array.from({ length: count }, ask)).then(texts => parentPort.postMessage(texts))`
+
 describe('shutDown', () => {
   test('lets a proxy notice before it takes no new connections', async () => {
     const { api } = example({ health: true })
@@ -480,7 +502,12 @@ describe('shutDown', () => {
     expect((await ask('/health?ready')).status).toBe(200)
     const end = shutDown(server, { drain: 500, handler: api.handler })
     expect((await ask('/health?ready')).status).toBe(503)
-    expect([(await ask('/health')).status, (await ask('/cars')).status]).toEqual([200, 200])
+    const others = [await ask('/health'), await ask('/cars')]
+    // A proxy keeps no connection on which it would send a request at the moment of the end.
+    expect(others.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([
+      [200, 'close'],
+      [200, 'close'],
+    ])
     await end
     await expect(ask('/health')).rejects.toThrow('fetch failed')
   })
@@ -585,6 +612,20 @@ describe('shutDown', () => {
       true,
     ])
     await end
+  })
+
+  test('answers on all connections that wait to be accepted', async () => {
+    const { api } = example()
+    const server = createServer(api.handler)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo // of a TCP server
+    const sent = new Int32Array(new SharedArrayBuffer(4))
+    const clients = new Worker(CLIENTS, { eval: true, workerData: { port, sent, count: 20 } })
+    const answered = once(clients, 'message')
+    // This event loop stands still meanwhile.
+    Atomics.wait(sent, 0, 0)
+    await shutDown(server)
+    expect(await answered).toEqual([Array(20).fill('HTTP/1.1 200')])
   })
 
   test('does not wait for a TLS handshake', async () => {
