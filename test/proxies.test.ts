@@ -13,6 +13,7 @@ import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
 import { Board } from './live/events.ts'
 import { blocksOf } from './markdown.ts'
+import { PROXIES } from './proxy-blocks.ts'
 
 const root = join(import.meta.dirname, '..')
 const blocks = blocksOf(await readFile(join(root, 'docs', 'deploying.md'), 'utf8'))
@@ -61,57 +62,6 @@ function isInstalled(command: string): boolean {
   }
 }
 
-/** A proxy: the language of its block, what stands around its lines, and what checks and runs the whole. */
-interface Proxy {
-  readonly language: string
-  config(text: string): string
-  check(file: string): readonly string[]
-  run(file: string): readonly string[]
-}
-
-/** The modules of Apache that its lines need. */
-const MODULES = ['mpm_event', 'authz_core', 'proxy', 'proxy_http', 'headers']
-
-/** By the name of the program. */
-const PROXIES: Readonly<Record<string, Proxy>> = {
-  nginx: {
-    language: 'nginx',
-    config: text => `
-daemon off;
-user root;
-pid nginx.pid;
-error_log stderr;
-events {}
-http {
-  access_log off;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  ${text}
-}`,
-    check: file => ['-t', '-q', '-p', folder, '-c', file],
-    run: file => ['-p', folder, '-c', file],
-  },
-  haproxy: {
-    language: 'haproxy',
-    config: text => text,
-    check: file => ['-c', '-q', '-f', file],
-    run: file => ['-f', file],
-  },
-  apache2: {
-    language: 'apache',
-    config: text => `
-ServerName localhost
-PidFile apache2.pid
-DefaultRuntimeDir ${folder}
-ErrorLog error.log
-${MODULES.map(name => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
-Listen *:80
-${text}`,
-    check: file => ['-t', '-d', folder, '-f', file],
-    run: file => ['-D', 'FOREGROUND', '-d', folder, '-f', file],
-  },
-}
-
 /** Starts a proxy as the document configures it, in front of a port. */
 async function startProxy(name: string, target: number): Promise<string> {
   const proxy = PROXIES[name]
@@ -119,20 +69,20 @@ async function startProxy(name: string, target: number): Promise<string> {
   const own = await freePort()
   const block = blocks.find(({ language }) => language === proxy.language)
   const text = proxy
-    .config(block?.text ?? '')
+    .config(block?.text ?? '', folder)
     .replaceAll(':3000', `:${target}`)
     .replace(/(?<=listen |\*:)80\b/, String(own))
     .replaceAll(`${name}.pid`, `${name}-${own}.pid`)
   const file = join(folder, `${name}-${own}.conf`)
   await writeFile(file, `${text}\n`)
-  execFileSync(name, proxy.check(file), { stdio: 'pipe' })
-  start(name, proxy.run(file))
+  execFileSync(name, proxy.check(file, folder), { stdio: 'pipe' })
+  start(name, proxy.run(file, folder))
   const cars = `http://127.0.0.1:${own}/api/cars`
   await answers(cars)
   return cars
 }
 
-describe.each(Object.keys(PROXIES))('%s', name => {
+describe.each(['nginx', 'haproxy', 'apache2'])('%s', name => {
   test.skipIf(!isInstalled(name))(
     'lets no client name its own address, host or scheme',
     async () => {
