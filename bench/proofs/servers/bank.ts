@@ -43,7 +43,7 @@ export function openBank(places: Places, rateLimit?: Policies['rateLimit']) {
   })
   const outbox = defineCollection({
     name: 'outbox',
-    id: 'integer',
+    ordered: false,
     schema: z.object({ mark: z.string(), taken_until: z.iso.datetime().optional() }),
     store: store('outbox'),
     lease: 'taken_until',
@@ -51,14 +51,14 @@ export function openBank(places: Places, rateLimit?: Policies['rateLimit']) {
   })
   const sent = defineCollection({
     name: 'sent',
-    id: 'integer',
+    ordered: false,
     schema: z.object({ mark: z.string() }),
     store: store('sent'),
     operations: [],
   })
   const transfers = defineCollection({
     name: 'transfers',
-    id: 'integer',
+    ordered: false,
     schema: z.object({ mark: z.string(), payer: z.int(), payee: z.int(), amount: z.int() }),
     store: store('transfers'),
     access: { create: ['pay'] },
