@@ -1,4 +1,4 @@
-// What fifteen requests on PostgreSQL read when there are more rows: pages of 8 KiB, as `explain (analyze, buffers)` counts them.
+// What nineteen requests on PostgreSQL read when there are more rows: pages of 8 KiB, as `explain (analyze, buffers)` counts them.
 //   npx tsx bench/buffers.ts [--rows=10000,100000,1000000]
 // Then what the index of trigrams costs writes. `DATABASE_URL` names another PostgreSQL.
 import { parseArgs } from 'node:util'
@@ -18,6 +18,7 @@ const { defineApi, defineCollection, preparePostgres, sqlStore } = await publish
 
 type Write = (text: string) => RequestInit
 const writing = (method: string, value: object) => ({ method, body: JSON.stringify(value) })
+const withoutTotal: Write = () => ({ headers: { prefer: 'count=none' } })
 const REQUESTS: readonly (readonly [string, (rows: number) => string, Write?])[] = [
   ['get', rows => `/cars/${rows / 2}`],
   ['first page', () => '/cars'],
@@ -31,6 +32,10 @@ const REQUESTS: readonly (readonly [string, (rows: number) => string, Write?])[]
   ['search for a word in 40 rows', () => '/cars/search?q=rare7'],
   ['search for two words', () => '/cars/search?q=rare7%20green'],
   ['search for a word of 2 letters', () => '/bounded/search?q=w4'],
+  ['search for a word in a 500th of the rows', () => '/cars/search?q=w123'],
+  ['search for a word in 97 % of the rows', () => '/cars/search?q=blue'],
+  ['the same, `exactUpTo: 100_000`', () => '/bounded/search?q=blue'],
+  ['the same, `Prefer: count=none`', () => '/cars/search?q=blue', withoutTotal],
   ['poll by `since_id`', rows => `/bounded?since_id=${rows - 10}`],
   ['create', () => '/cars', text => writing('POST', { color: 'c1', price: 1, text })],
   ['patch', rows => `/cars/${rows / 2}`, text => writing('PATCH', { text })],
@@ -115,7 +120,8 @@ async function measure(rows: number): Promise<void> {
 }
 
 async function ask(api: Pick<Api, 'fetch'>, url: string, write?: RequestInit): Promise<Response> {
-  const headers = { 'content-type': 'application/json' }
+  const headers = new Headers(write?.headers)
+  headers.set('content-type', 'application/json')
   const response = await api.fetch(new Request(url, { ...write, headers }))
   if (response.status >= 400) throw new Error(`${url}: ${response.status} ${await response.text()}`)
   return response
