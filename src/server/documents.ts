@@ -20,7 +20,7 @@ import { reportFailure } from '../operations/calls/report-failure.ts'
 import { DiskFullError, UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
 import { Descriptions, findOpenApiVersion, OPENAPI_TYPE } from './descriptions.ts'
-import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
+import { answerOptionsByHeaders, type FixedEndpoint, methodNotAllowed } from './endpoint.ts'
 import { Health, notReady } from './health.ts'
 import { readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
@@ -56,19 +56,13 @@ export interface Lifetime {
   ends: boolean
 }
 
-export interface DocumentEndpoint extends Endpoints {
-  /** Its path, for logs and metrics. */
-  readonly route: string
-  readonly addressed: boolean
-}
-
 /** Compiles the documents of an api by their paths, each with and without a slash at its end. */
 export function compileDocuments(
   api: ApiDefinition,
   pages: Pages | undefined,
   answer: AnswerRequest,
   lifetime: Lifetime,
-): ReadonlyMap<string, DocumentEndpoint> {
+): ReadonlyMap<string, FixedEndpoint> {
   const compiled = [...listDocuments(api, pages?.docs, lifetime)].map(
     ([path, document]) => [path, compileDocument(api, path, document)] as const,
   )
@@ -85,7 +79,7 @@ function listTries(
   api: ApiDefinition,
   printer: DocsPrinter | undefined,
   answer: AnswerRequest,
-): (readonly [path: string, DocumentEndpoint])[] {
+): (readonly [path: string, FixedEndpoint])[] {
   if (!printer?.printAnswer) return []
   return listRoots(api).map(([root]) => {
     const route = api.prefix + root + TRY_PATH
@@ -108,7 +102,7 @@ function compileDocument(
   api: ApiDefinition,
   route: string,
   { read, uncounted, addressed = true, ...document }: ServedDocument,
-): DocumentEndpoint {
+): FixedEndpoint {
   const serve: Step = async context => {
     // As if its path had the extension: nothing else is consulted.
     context.extension = 'json'

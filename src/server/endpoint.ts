@@ -50,6 +50,14 @@ export interface Endpoints {
   readonly otherwise: readonly Step[]
 }
 
+/** The endpoints of a path that is no route of a collection: a document, or the batch. */
+export interface FixedEndpoint extends Endpoints {
+  /** Its path, for logs and metrics. */
+  readonly route: string
+  /** Whether its answer contains addresses: without a `baseUrl` they need a `Host`. */
+  readonly addressed: boolean
+}
+
 /** Methods that a form sent by POST may stand for. */
 const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
 

@@ -9,8 +9,8 @@ import type { Router } from '../model/compile/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime, type Step } from '../operations/calls/context.ts'
 import { countRequest } from './admission.ts'
-import type { DocumentEndpoint, Lifetime } from './documents.ts'
-import type { Endpoints } from './endpoint.ts'
+import type { Lifetime } from './documents.ts'
+import type { Endpoints, FixedEndpoint } from './endpoint.ts'
 import { type RequestEvent, type ResponseEvent, requestChannel, responseChannel } from './events.ts'
 import { toReportedError } from './report-error.ts'
 import { readHead } from './request-head.ts'
@@ -19,7 +19,8 @@ import { respondWithError } from './respond.ts'
 /** An api with its compiled endpoints. */
 export interface ServerRuntime extends Runtime {
   readonly router: Router<Endpoints>
-  readonly documents: ReadonlyMap<string, DocumentEndpoint>
+  /** By their paths. */
+  readonly fixed: ReadonlyMap<string, FixedEndpoint>
   readonly lifetime: Lifetime
   readonly notFound: Endpoints
 }
@@ -63,28 +64,28 @@ function beginRequest(
   context: RequestContext,
   fallThrough: boolean,
 ): readonly Step[] | undefined {
-  const { api, router, documents, notFound } = runtime
+  const { api, router, fixed, notFound } = runtime
   const { request } = context
   const { path, query } = splitTarget(request.target)
   // Errors of the head itself are suppressed too.
   context.suppressed = query !== '' && query.includes(SUPPRESS_PARAMETER)
   const below = belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
-  const document = match ? undefined : documents.get(path)
-  if (!match && !document && fallThrough) return undefined
+  const known = match ? undefined : fixed.get(path)
+  if (!match && !known && fallThrough) return undefined
   if (match) {
     context.match = match
     context.target = match.target
     context.extension = match.extension
     if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
     context.route = api.prefix + match.pattern
-  } else if (document) context.route = document.route
+  } else if (known) context.route = known.route
   if (requestChannel.hasSubscribers || responseChannel.hasSubscribers) {
     context.started = performance.now()
     if (requestChannel.hasSubscribers) requestChannel.publish(requestEvent(context))
   }
-  readHead(context, query, document?.addressed)
-  const { byMethod, otherwise } = match?.compiled ?? document ?? notFound
+  readHead(context, query, known?.addressed)
+  const { byMethod, otherwise } = match?.compiled ?? known ?? notFound
   return byMethod.get(context.method) ?? otherwise
 }
 

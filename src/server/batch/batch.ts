@@ -27,8 +27,7 @@ import { NO_BODY } from '../../operations/writes/input.ts'
 import { isWithin } from '../../schema/json-size.ts'
 import { admissionSteps } from '../admission.ts'
 import { hasBody, readValue } from '../body.ts'
-import type { DocumentEndpoint } from '../documents.ts'
-import { methodNotAllowed } from '../endpoint.ts'
+import { type FixedEndpoint, methodNotAllowed } from '../endpoint.ts'
 import { parseIdempotencyKey } from '../request-head.ts'
 import { respond } from '../respond.ts'
 import { step, timed } from '../steps.ts'
@@ -54,7 +53,7 @@ interface ParsedBatch {
 }
 
 /** Compiles the batch of each version that has a store with transactions, by its paths. @throws TypeError where none has. */
-export function compileBatches(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
+export function compileBatches(api: ApiDefinition): ReadonlyMap<string, FixedEndpoint> {
   if (!api.batch) return new Map()
   const able = api.versions.filter(version => hasBatch(api, version))
   if (able.length === 0)
@@ -72,7 +71,7 @@ function compileBatch(
   api: ApiDefinition,
   route: string,
   version: VersionDefinition,
-): DocumentEndpoint {
+): FixedEndpoint {
   const prepare: Step = context => {
     context.extension = 'json'
     context.negotiated = AS_JSON

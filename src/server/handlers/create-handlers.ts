@@ -30,11 +30,11 @@ export function createHandlers(
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const answerTried: AnswerRequest = context => answer(runtime, context)
   const lifetime = { ends: false }
-  const documents = new Map([
+  const fixed = new Map([
     ...compileDocuments(api, pages, answerTried, lifetime),
     ...compileBatches(api),
   ])
-  for (const path of documents.keys()) {
+  for (const path of fixed.keys()) {
     const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))
       throw new TypeError(
@@ -49,7 +49,7 @@ export function createHandlers(
     pages,
     createResource,
     runTransaction,
-    documents,
+    fixed,
     lifetime,
     notFound: compileNotFound(api),
   }
