@@ -54,17 +54,17 @@ export type RowSlice =
 export interface WantedRows {
   readonly selection: Selection
   readonly slice: RowSlice
-  /** Whether an index answers all filters and has the order: then it is the best one whatever the values are. */
-  readonly isIndexed?: boolean
+  /** Whether an index has the order and there are no filters: the best plan of others depends on their values. */
+  readonly isPlain?: boolean
 }
 
 /**
  * Prints a limit that many lists have as it is: PostgreSQL would plan a statement with a bound one anew each time, which
  * takes longer than to run it.
  */
-function printLimit({ slice: { limit }, isIndexed }: WantedRows): Fragment {
+function printLimit({ slice: { limit }, isPlain }: WantedRows): Fragment {
   const isCommon = (limit - 1) % (limit <= 101 ? 5 : 100) === 0 && limit <= 1001
-  return isIndexed && isCommon ? sql.lit(limit) : sql`${limit}`
+  return isPlain && isCommon ? sql.lit(limit) : sql`${limit}`
 }
 
 /** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */

@@ -119,7 +119,8 @@ export class PageReader {
     const hasIndex = hasIndexFor(selection, this.#mapping)
     const walk = hasIndex ? undefined : this.#walk
     const ids = walk && (await walk.findIds(session, selection, slice, options))
-    const part = ids ? this.#selectIds(ids, wanted) : { ...wanted, isIndexed: hasIndex }
+    const isPlain = hasIndex && selection.where.length === 0
+    const part = ids ? this.#selectIds(ids, wanted) : { ...wanted, isPlain }
     const read = async (runner: Runner) => {
       const expectsLong = maxBytes !== undefined && performance.now() < this.#longUntil
       const found = expectsLong ? LONG : await this.#readSlice(part, maxBytes, runner)
