@@ -391,3 +391,16 @@ test.each([
     ),
   ])
 })
+
+test('a null of what is required, where the schema has a message of its own', async () => {
+  const schema = z.object({ color: z.string({ error: 'Give a color.' }) })
+  const own = defineCollection({ name: 'cars', schema, store: memoryStore(), id: 'integer' })
+  const api = defineApi({ collections: [own] })
+  await api.collection(own).create({ color: 'red' })
+  const init = { method: 'PATCH', headers: JSON_TYPE, body: '{"color":null}' }
+  const response = await api.fetch(new Request('https://api.example/cars/1', init))
+  const { errors } = Object(await response.json())
+  expect(errors[0].message).toBe(
+    'Give a color: null would remove it. Send a value, or leave color out',
+  )
+})
