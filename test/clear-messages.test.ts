@@ -363,7 +363,7 @@ describe('in the client', () => {
       fetch: async () => new Response('<html>', { headers }),
     })
     await expect(client.cars.read(1)).rejects.toThrow(
-      'Status 200, text/html: this is not valid JSON of this API. Check that URL',
+      'Status 200, text/html: this is not JSON of this API. Check that URL',
     )
   })
 })

@@ -42,7 +42,7 @@ export class ConnectionError extends Error {
 /** Creates the error for what no api of this library answers. It is final: nothing is sent again for it. */
 export function notAnAnswer(
   { status, headers, url }: Pick<Response, 'status' | 'headers'> & { readonly url?: string },
-  message = `Status ${status}, ${headers.get('content-type')}: ${url || 'this'} is not valid JSON of this API. Check that URL`,
+  message = `Status ${status}, ${headers.get('content-type')}: ${url || 'this'} is not JSON of this API. Check that URL`,
 ): HttpError {
   return new HttpError({ status, errors: [{ message, code: status }], headers })
 }

@@ -83,7 +83,7 @@ export function printQuery(
     else if (value !== undefined)
       parameters.set(
         name === 'cursor' && /^\d+$/.test(`${value}`) ? 'offset' : name,
-        toPlain(value) as string, // a URLSearchParams prints any value
+        String(toPlain(value)),
       )
   }
   if (groups)

@@ -201,7 +201,7 @@ describe('what no api of this library answers is said to be so, and not asked ag
       expect(error, name).toBeInstanceOf(HttpError)
       expect(error, name).toMatchObject({
         status,
-        message: expect.stringMatching(`^Status ${status}, .*: .* is not valid JSON of this API`),
+        message: expect.stringMatching(`^Status ${status}, .*: .* is not JSON of this API`),
         errors: [{ code: status }],
       })
       expect(requests, name).toHaveLength(1)

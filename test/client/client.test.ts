@@ -194,7 +194,7 @@ describe('a list', () => {
     const rest = async () => {
       for (;;) if ((await items.next()).done) return
     }
-    await expect(rest()).rejects.toThrow(/^Status 400, .*: .* is not valid JSON of this API/)
+    await expect(rest()).rejects.toThrow(/^Status 400, .*: .* is not JSON of this API/)
   })
 })
 
