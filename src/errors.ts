@@ -179,6 +179,7 @@ export const ERROR_TYPES = {
     disk_full: 'A disk of the server is full. Send the request again later.',
     not_ready: 'This server is starting, or about to end. Send requests to another one.',
     overloaded: 'The server is busy. Send the request again after `Retry-After` seconds.',
+    read_only: 'The database takes only reads. Send the request again after `Retry-After` seconds.',
     unavailable: 'A store or another service cannot be reached. Send the request again later.',
     work_too_slow: 'The work took too long. Send the request again later.',
   },

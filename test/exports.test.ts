@@ -455,6 +455,7 @@ test('rest-conventions/store', async () => {
     [
       "DiskFullError",
       "KeptError",
+      "ReadOnlyError",
       "ReferenceConflictError",
       "RefusedError",
       "TooCostlyError",

@@ -7,6 +7,7 @@ export { countGroups } from '../store/count-groups.ts'
 export {
   DiskFullError,
   KeptError,
+  ReadOnlyError,
   ReferenceConflictError,
   RefusedError,
   TooCostlyError,

@@ -180,6 +180,16 @@ export class DiskFullError extends HttpError {
   }
 }
 
+/** Thrown by a store whose database takes no writes, such as a standby: nothing was written. */
+export class ReadOnlyError extends HttpError {
+  constructor(options?: ErrorOptions) {
+    const message = 'The database takes only reads at the moment. Try again in some minutes.'
+    // Longer than a client waits by itself: a standby stays one until somebody acts.
+    const headers = ['Retry-After', '120']
+    super(503, [{ message, type: 'read_only' }], { headers, ...options })
+  }
+}
+
 /** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
 export class TooCostlyError extends HttpError {
   /** @param message for the client. */

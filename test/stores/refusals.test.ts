@@ -74,6 +74,7 @@ describe('an error that a trigger of PostgreSQL raises', () => {
     ['57014', 503, 'unavailable'],
     ['08006', 503, 'unavailable'],
     ['53100', 503, 'disk_full'],
+    ['25006', 503, 'read_only'],
     // Faults of a function or of the server: nobody but the user of the library can mend them.
     ['P0002', 500, 'internal'],
     ['P0004', 500, 'internal'],

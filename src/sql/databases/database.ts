@@ -149,6 +149,8 @@ export type DriverFailure =
   | { readonly kind: 'unavailable' }
   /** The disk, or a quota of it, is full. */
   | { readonly kind: 'full' }
+  /** It takes no writes: a standby, or a file that may not be written. */
+  | { readonly kind: 'read-only' }
   /**
    * Another row has the same values, or excludes them; a value is too long or out of range; a column has no value and
    * needs one. In an index or in columns.

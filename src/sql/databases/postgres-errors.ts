@@ -16,7 +16,8 @@ const KINDS = [
   [/^53100$/, 'full'],
   [/^55P03$/, 'locked'],
   [/^57014$/, 'cancelled'],
-  [/^(?:08...|53...|57P0\d|25006)$/, 'unavailable'],
+  [/^(?:08...|53...|57P0\d)$/, 'unavailable'],
+  [/^25006$/, 'read-only'],
   // Those of Node, and of postgres.js.
   [
     /^(?:E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN)|CONNECT(?:_TIMEOUT|ION_(?:CLOSED|DESTROYED|ENDED)))$/,

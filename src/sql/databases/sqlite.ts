@@ -37,7 +37,9 @@ const TRIGGER = 1811
 const NOT_NULL = 'NOT NULL constraint failed: '
 /** Of a table that is `strict`. */
 const OTHER_TYPE = /^cannot store \w+ value in \w+ column (.+)$/
-const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|PROTOCOL|READONLY)/
+const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|PROTOCOL)/
+/** By its message: node:sqlite has one code for all errors. */
+const READ_ONLY = /^attempt to write a readonly database/
 /** Another connection writes. By its message: node:sqlite has one code for all errors. */
 const LOCKED = /^database is locked/
 /** As of any driver. */
@@ -211,6 +213,7 @@ export const sqlite: SqlDatabase = {
     if (/FOREIGN KEY constraint failed/.test(message)) return { kind: 'conflict' }
     if (code.startsWith('SQLITE_BUSY') || LOCKED.test(message)) return { kind: 'again' }
     if (code === 'SQLITE_FULL' || FULL.test(message)) return { kind: 'full' }
+    if (READ_ONLY.test(message)) return { kind: 'read-only' }
     const lost = UNAVAILABLE.test(code) || CLOSED.test(message)
     return lost ? { kind: 'unavailable' } : undefined
   },

@@ -1,7 +1,7 @@
 // Writes that share a commit: on most disks the commit costs more than the write. The savepoints
 // of writes are here too.
 
-import { DiskFullError, UnavailableError } from '../../store/errors.ts'
+import { HttpError } from '../../errors.ts'
 import { type StoreOptions, throwIfAborted } from '../../store/store.ts'
 import type { DriverFailure, SqlDatabase } from '../databases/database.ts'
 import type { Connections } from './connections.ts'
@@ -90,7 +90,8 @@ export class SharedWrites {
       for (const [at, result] of results.entries()) writes[at]?.resolve(result)
       this.#waiting.unshift(...writes.slice(results.length))
     } catch (error) {
-      if (error instanceof UnavailableError || error instanceof DiskFullError) {
+      // It concerns the whole database.
+      if (error instanceof HttpError && error.status === 503) {
         for (const { reject } of writes) reject(error)
         return
       }
@@ -175,6 +176,7 @@ async function runAll(writes: readonly WaitingCall[], runner: Runner): Promise<u
 const SHARED: ReadonlySet<DriverFailure['kind'] | undefined> = new Set([
   'unavailable',
   'full',
+  'read-only',
   'again',
   'cancelled',
 ] as const)

@@ -1,5 +1,5 @@
 // Errors of drivers that concern the connection or the whole database, as errors of stores.
-import { DiskFullError, UnavailableError } from '../../store/errors.ts'
+import { DiskFullError, ReadOnlyError, UnavailableError } from '../../store/errors.ts'
 import type { SqlDatabase } from '../databases/database.ts'
 
 /** Why a call is unavailable, by the kind of the failure. */
@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function toStoreError(error: unknown, database: SqlDatabase): unknown {
   const kind = database.failure(error)?.kind ?? ''
   if (kind === 'full') return new DiskFullError({ cause: error })
+  if (kind === 'read-only') return new ReadOnlyError({ cause: error })
   const reason = REASONS[kind]
   return reason === undefined ? error : new UnavailableError(reason, { cause: error })
 }
