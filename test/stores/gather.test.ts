@@ -127,10 +127,14 @@ test('reads inside of a transaction are its own', () =>
   opened(async (store, _table, asked) => {
     const reads = await store.transaction?.([store], async ([inside]) => {
       await (inside && createOne(inside, car('inside')))
-      return Promise.all(Array.from({ length: 8 }, (_, at) => inside && findOne(inside, at + 4)))
+      const own = Array.from({ length: 8 }, (_, at) => inside && findOne(inside, at + 4))
+      // It waits beside them, and does not see what is not committed.
+      const outside = await findOne(store, 11)
+      return [...(await Promise.all(own)), outside]
     })
-    expect(reads?.map(stored => stored?.id)).toEqual([4, 5, 6, 7, 8, 9, 10, 11])
-    expect(asked().filter(text => text.startsWith('select'))).toHaveLength(8)
+    expect(reads?.map(stored => stored?.id)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, undefined])
+    // One for the eight, one for that outside.
+    expect(asked().filter(text => text.startsWith('select'))).toHaveLength(2)
   }))
 
 const fields = new Map([...SHAPE.fields, ['id', text] as const])
