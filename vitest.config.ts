@@ -36,8 +36,8 @@ export default defineConfig({
       project('stores', { pool: 'forks' as const, isolate: false, include: [...STORES] }),
       project('heavy', { pool: 'forks' as const, include: [...HEAVY] }),
     ],
-    // Many tests wait: for locks, leases and programs that they started. A third worker uses what two leave of two cores.
-    maxWorkers: Math.max(3, availableParallelism()),
+    // Many tests wait: for locks, leases and programs that they started. Four workers use what two leave of two cores.
+    maxWorkers: Math.max(4, availableParallelism()),
     setupFiles: ['test/setup.ts', ...(process.env.RECORD ? ['test/record.ts'] : [])],
     // A line a file; at the end what was skipped.
     reporters: ['default', './test/reporter.ts'],
