@@ -45,7 +45,8 @@ export async function readShown(context: OperationContext): Promise<Shown> {
   if (query.related) throwIfAny([refuse('where', 'has no filters through other collections')])
   // Clients put and remove items by their ids.
   const id = [identity.name]
-  const selected = query.fields && [...query.fields.filter(path => path.join() !== id.join()), id]
+  const { fields: named } = query
+  const selected = named?.some(path => path.join() === id.join()) ? named : named && [...named, id]
   authorizeInlineContents(context, selected)
   const own = await prepareQuery(context, query)
   const selection = { ...own, where: [...collection.rows, ...own.where] }
