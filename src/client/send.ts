@@ -103,7 +103,7 @@ export function createSend(
         const after = findWait(error)
         if (after === undefined) throw error
         if (count >= retries || after > MAX_RETRY_AFTER || !(isRead || (await takesKeys(path))))
-          // Its own first attempt still runs: this is no refusal. A lost line has no status.
+          // Its own first attempt still runs: the write is not refused. A lost connection has no status.
           throw (error as HttpError).status === 409
             ? new ConnectionError(` from ${url}`, error)
             : error

@@ -5,7 +5,7 @@ import type { Id } from '../store/store.ts'
 import type { Follower, Followers, Hub, ListUpdate } from './hub.ts'
 import type { Shown } from './shown.ts'
 
-/** How much a client may leave unread, in characters, before it is told no more until it has read that. */
+/** How much a client may leave unread, in characters, before it gets no more until it has read that. */
 const MAX_UNREAD = 16 * 1024
 
 /** The empty id: who loses the connection within the list that follows must not go on from an earlier position. */
@@ -34,7 +34,7 @@ export class Watcher implements Follower, LiveBody {
   readonly #abort = new AbortController()
   #queue: string[] = []
   #unread = 0
-  /** What it was told last. */
+  /** The position of the last change that it got. */
   #position = ''
   /** Whether it has shown the whole list. */
   #isReady = false

@@ -111,13 +111,16 @@ function explainPlace(
   name: string,
   { name: list, groups, searches }: QueryScope,
 ): string | undefined {
-  const isSearch = /^(?:q|query|search)$/i.test(name)
-  if (!groups || !(isSearch || /^(?:by|group_?by)$/i.test(name))) return undefined
+  if (!groups) return undefined
+  if (/^(?:q|query|search)$/i.test(name))
+    return searches
+      ? `Use ${list}/search?q=…`
+      : `${list} has no search. To add one, declare search: [<its fields>]`
+  if (!/^(?:by|group_?by)$/i.test(name)) return undefined
   const [group] = groups
-  const path = isSearch ? searches && 'search?q=…' : group && `count?by=${group}`
-  return path
-    ? `Use ${list}/${path}`
-    : `${list} has no ${isSearch ? 'search' : 'groups'}. To add ${isSearch ? 'one' : 'them'}, declare ${isSearch ? 'search' : 'groups'}: [<its fields>]`
+  return group
+    ? `Use ${list}/count?by=${group}`
+    : `${list} has no groups. To add them, declare groups: [<its fields>]`
 }
 
 function wholeItemReason(steps: readonly Relation[]): string {

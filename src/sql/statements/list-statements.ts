@@ -60,7 +60,7 @@ export interface WantedRows {
 
 /**
  * Prints a limit that many lists have as it is: PostgreSQL would plan a statement with a bound one anew each time, which
- * takes longer than to run it.
+ * takes longer than to run it. Such are 5, 10, … 100, 200, … 1000, and one row more, which shows whether there are more.
  */
 function printLimit({ slice: { limit }, isPlain }: WantedRows): Fragment {
   const isCommon = (limit - 1) % (limit <= 101 ? 5 : 100) === 0 && limit <= 1001
